@@ -7,11 +7,14 @@ container has process numbers of its own, this process stays outside and ends as
 the command and keeps its number.
 """
 
+import contextlib
 import ctypes
+import errno
 import json
 import os
 import re
 import signal
+import stat
 import sys
 
 CLONE_NEWNS = 0x00020000
@@ -85,30 +88,75 @@ def enter_namespaces(plan):
 # The folders
 
 
-def bind(ground, source, path):
-    target = ground + path
-    if os.path.isdir(source):
-        os.makedirs(target, exist_ok=True)
-    elif not os.path.exists(target):
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        write(target, "")
-    mount(source, target, None, MS_BIND | MS_REC)
+def opened(name, folder, is_folder, may_make):
+    """A handle of what has this name in a folder; never of a link."""
+    flags = os.O_PATH | os.O_NOFOLLOW | (os.O_DIRECTORY if is_folder else 0)
+    try:
+        handle = os.open(name, flags, dir_fd=folder)
+    except FileNotFoundError:
+        if not may_make:
+            raise
+        # Another process of the worker may start at the same time and make it now.
+        with contextlib.suppress(FileExistsError):
+            if is_folder:
+                os.mkdir(name, dir_fd=folder)
+            else:
+                os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder))
+        handle = os.open(name, flags, dir_fd=folder)
+    if stat.S_ISLNK(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+    return handle
 
 
-def put(ground, kind, source, path):
+@contextlib.contextmanager
+def place(ground, owned, path, is_folder, may_make=True):
+    """How to name what is mounted upon, made where it is missing.
+
+    Below what is the job's own another process of it may be laying links at this moment, which would lead out.
+    """
+    top = max((one for one in owned if path.startswith(one + "/")), key=len, default="")
+    if not top:
+        target = ground + path
+        if is_folder and may_make:
+            os.makedirs(target, exist_ok=True)
+        elif may_make and not os.path.exists(target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            write(target, "")
+        yield target
+        return
+    handle = os.open(ground + top, os.O_PATH | os.O_DIRECTORY)
+    try:
+        names = path[len(top) + 1 :].split("/")
+        for number, name in enumerate(names, start=1):
+            inner = opened(name, handle, is_folder or number < len(names), may_make)
+            os.close(handle)
+            handle = inner
+        yield "/proc/self/fd/%d" % handle
+    finally:
+        os.close(handle)
+
+
+def bind(ground, owned, source, path):
+    with place(ground, owned, path, os.path.isdir(source)) as target:
+        mount(source, target, None, MS_BIND | MS_REC)
+
+
+def put(ground, owned, kind, source, path):
     """Lay one thing over what is there; they come with what lies deeper after what it lies in."""
     if kind == "hide":
-        if os.path.isdir(path):
-            os.makedirs(ground + path, exist_ok=True)
-            mount("tmpfs", ground + path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
-        else:
-            mount("/dev/null", ground + path, None, MS_BIND)
+        is_folder = os.path.isdir(path)
+        with place(ground, owned, path, is_folder) as target:
+            if is_folder:
+                mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
+            else:
+                mount("/dev/null", target, None, MS_BIND)
     elif kind == "link":
-        if not os.path.lexists(ground + path):
-            os.makedirs(os.path.dirname(ground + path), exist_ok=True)
-            os.symlink(source, ground + path)
+        with place(ground, owned, os.path.dirname(path), True) as folder:
+            if not os.path.lexists(os.path.join(folder, os.path.basename(path))):
+                os.symlink(source, os.path.join(folder, os.path.basename(path)))
     else:
-        bind(ground, source, path)
+        bind(ground, owned, source, path)
 
 
 def build(plan):
@@ -121,7 +169,7 @@ def build(plan):
         os.symlink(target, ground + path)
     for source, path in plan["binds"]:
         try:
-            bind(ground, source, path)
+            bind(ground, (), source, path)
         except OSError:
             # A folder this user may not even look at; nothing of the job can be there.
             continue
@@ -129,18 +177,18 @@ def build(plan):
     if plan["own_processes"]:
         mount("proc", ground + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     else:
-        bind(ground, "/proc", "/proc")
+        bind(ground, (), "/proc", "/proc")
+    owned = [path for kind, _, path in plan["layers"] if kind == "own"]
     for kind, source, path in plan["layers"]:
-        put(ground, kind, source, path)
-    writable = {ground + path for kind, _, path in plan["layers"] if kind == "own"}
-    close_for_writing(ground, writable)
+        put(ground, owned, kind, source, path)
+    close_for_writing(ground, owned)
 
 
 def build_devices(ground, devices):
     for name in ("pts", "shm"):
         os.makedirs(ground + "/dev/" + name)
     for path in devices:
-        bind(ground, path, path)
+        bind(ground, (), path, path)
     # Terminals of its own; those of the user take what is typed there.
     mount("devpts", ground + "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     os.symlink("pts/ptmx", ground + "/dev/ptmx")
@@ -148,23 +196,26 @@ def build_devices(ground, devices):
         os.symlink("/proc/self/fd" + target, ground + "/dev/" + name)
 
 
-def close_for_writing(ground, writable):
+def close_for_writing(ground, owned):
     """All that was put in, mount by mount, but what is the job's own."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
         rows = [line.split() for line in file]
     kernels = (ground + "/proc", ground + "/dev/pts")
     for row in rows:
         path = re.sub(r"\\(\d{3})", lambda found: chr(int(found.group(1), 8)), row[4])
-        if path in writable or not (path + "/").startswith(ground + "/") or row[row.index("-") + 1] == "autofs":
+        inside = path[len(ground) :]
+        if inside in owned or not (path + "/").startswith(ground + "/") or row[row.index("-") + 1] == "autofs":
             continue
         if any((path + "/").startswith(place + "/") for place in kernels):
             continue
         flags = sum(KEPT.get(name, 0) for name in row[5].split(","))
         try:
-            mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
+            with place(ground, owned, inside, os.path.isdir(path), may_make=False) as target:
+                mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             # Covered by another one, or a file system of another user's, where nothing can be written.
-            if os.path.exists(path) and os.access(path, os.W_OK):
+            is_in_own = any(inside.startswith(one + "/") for one in owned)
+            if is_in_own or (os.path.exists(path) and os.access(path, os.W_OK)):
                 raise
 
 

@@ -19,18 +19,8 @@ import pytest
 
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    Action,
-    CompareBy,
-    Item,
-    ItemState,
-    Kind,
-    Links,
-    Order,
-    Rules,
-    SentPart,
-    TransferState,
-)
+from traindeck.domain.transfers.orders import CompareBy, Kind, Links, Order, Rules
+from traindeck.domain.transfers.records import Action, Item, ItemState, SentPart, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.transfer_journal import TransferJournal
 from traindeck.store.transfer_steps import STEPS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from traindeck.domain.storage.objects import ObjectRow
-from traindeck.lab.obs import index
+from traindeck.lab.obs.listing import page
 from traindeck.services.storage.data_ports import ListingPage
 
 _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -38,7 +38,7 @@ class ListedNames:
         self.at_once = max(self.at_once, self._now)
         await asyncio.sleep(0)
         self._now -= 1
-        found = index.page(self._rows, prefix, marker, delimiter, min(most, self.most))
+        found = page(self._rows, prefix, marker, delimiter, min(most, self.most))
         rows = [ObjectRow(entry.key, len(entry.key), _WHEN, "etag", "STANDARD") for entry in found.contents]
         return ListingPage(rows, found.common_prefixes, found.next_marker if found.is_truncated else "")
 

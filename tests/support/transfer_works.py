@@ -14,7 +14,8 @@ from support.object_shelf import ObjectShelf
 from traindeck.domain.errors import AccessRefused, AppError, Unreachable
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules
+from traindeck.domain.transfers.orders import Kind, Order, Rules
+from traindeck.domain.transfers.records import Item, ItemState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.wire.data_plane import DataPlane

@@ -11,19 +11,17 @@ from typing import Any, TypeVar
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.object_limits import SMALL_BYTES
+from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.records import (
     DIFFERENCES,
     MOVING,
     PROBLEM_SCHEME,
     READ,
-    SMALL_BYTES,
     Action,
     Item,
     ItemState,
-    Kind,
     Known,
-    Order,
-    Rules,
     SentPart,
     Totals,
     TransferRecord,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindeck.domain.transfers.records import CompareBy, Known
+from traindeck.domain.transfers.orders import CompareBy
+from traindeck.domain.transfers.records import Known
 from traindeck.domain.transfers.sync_rules import (
     IgnoreRules,
     Side,

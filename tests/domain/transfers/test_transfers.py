@@ -19,20 +19,9 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.texts import CHINESE, text
-from traindeck.domain.transfers.records import (
-    MOST_OBJECT_BYTES,
-    MOST_PART_BYTES,
-    CompareBy,
-    Kind,
-    Links,
-    Order,
-    Rules,
-    WaitsFor,
-    part_bytes,
-    part_count,
-    refusal,
-    waits_for,
-)
+from traindeck.domain.transfers.object_limits import MOST_OBJECT_BYTES, MOST_PART_BYTES, part_bytes, part_count, refusal
+from traindeck.domain.transfers.orders import CompareBy, Kind, Links, Order, Rules
+from traindeck.domain.transfers.records import WaitsFor, waits_for
 from traindeck.runtime import language
 
 words = text("“{place}” does not exist.", place="x")

@@ -16,7 +16,7 @@ import pytest
 from support.servers.lab_process import LabProcess
 from support.servers.obs_wire import Wire
 from support.waiting import PATIENT_S
-from traindeck.lab.obs.body_streams import ChunkDecoder
+from traindeck.lab.obs.chunk_framing import ChunkDecoder
 from traindeck.lab.obs.errors import AccessDenied, IncompleteBody, InvalidRequest
 from traindeck.lab.signing.request import ChunkSeed
 from traindeck.lab.signing.v4 import signing_key

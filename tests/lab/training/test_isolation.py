@@ -1,15 +1,20 @@
 """What a job finds beside its own folders: the Python its user named, wherever that is, and nothing its links say."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.lab_app import Jobs, channel, job_body, jobs_in, needs_containers
-from traindeck.lab.training.running.host_places import Closed, PythonPlaces
-from traindeck.lab.training.running.job_outputs import open_written
+from support.waiting import PATIENT_S
+from traindeck.lab.training.running.containers import Box, Containers, Means
+from traindeck.lab.training.running.host_places import Closed, Layer, PythonPlaces
+from traindeck.lab.training.running.job_outputs import folders_of, open_written
 from traindeck.lab.training.running.worker_places import WorkerPlaces
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
@@ -141,3 +146,85 @@ def test_a_lab_below_a_link_runs_its_jobs_apart(tmp_path: Path) -> None:
         assert job["metadata"]["annotations"]["lab/isolation"] in ("full", "partial")
         folder = f"{tmp_path}/real/lab/jobs/{job['metadata']['id']}/worker-0/home"
         assert f"HERE {folder}/modelarts/user-job-dir {folder}" in jobs.log(job["metadata"]["id"])
+
+
+CARDS: dict[str, Any] = {
+    "algorithm__engine": {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"},
+    "spec__resource": {"flavor_id": "modelarts.kat1.8xlarge.public"},
+}
+
+
+@needs_containers
+def test_no_folder_is_made_through_a_link_of_a_job_that_has_begun(jobs: Jobs, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    jobs.script("print('never')")
+    jobs.script(f'cd "$MA_MOUNT_PATH" && mv workspace old; ln -s {outside} workspace', name="ma-pre-start.sh")
+    job = jobs.run(job_body(**CARDS))
+    assert job["status"]["phase"] == "Failed", jobs.log(job["metadata"]["id"])
+    assert list(outside.iterdir()) == []
+
+
+@needs_containers
+@pytest.mark.parametrize(("tool", "way_out"), [("unshare", ""), ("bwrap", ""), ("bwrap", "/oldroot")])
+def test_what_is_shown_below_the_jobs_own_is_not_laid_through_its_links(
+    tmp_path: Path, tool: str, way_out: str
+) -> None:
+    """Of two processes of one worker the first lays a link where the second has something to find."""
+    found = tool if tool == "unshare" else shutil.which(tool)
+    if found is None:
+        pytest.skip(f"{tool} is not installed")
+    outside, shown = tmp_path / "outside", tmp_path / "shown" / "deep"
+    outside.mkdir()
+    shown.mkdir(parents=True)
+    (shown / "file").write_text("shown", encoding="utf-8")
+    places = WorkerPlaces(tmp_path / "root" / "worker", is_mapped=True)
+    places.make_own()
+    containers, means = Containers(tmp_path / "root"), Means(found, own_processes=True)
+    layers: list[Layer] = containers.layers(Path(BASE))
+    layers += [("show", str(shown), "/cache/shown/deep"), ("show", str(shown / "file"), "/cache/one/file")]
+    box = Box(places, "worker-0", "127.0.0.1 localhost\n", "/", layers, {"PATH": os.environ["PATH"]})
+
+    def run(script: str) -> subprocess.CompletedProcess[bytes]:
+        command, plan = containers.command(means, Path(BASE), box, ("/bin/sh", "-c", script))
+        return subprocess.run(command, input=plan, capture_output=True, timeout=PATIENT_S, check=False)
+
+    first = run("cat /cache/shown/deep/file /cache/one/file; touch /cache/shown/deep/file /cache/one/file")
+    assert first.stdout == b"shownshown", first.stderr
+    assert first.returncode != 0
+    for name in ("shown", "one"):
+        place, was = places.cache / name, places.cache / f"old-{name}"
+        if place.exists():
+            place.rename(was)
+        place.symlink_to(f"{way_out}{outside}")
+        assert (run("true").returncode == 0) is (tool == "bwrap")
+        assert list(outside.iterdir()) == []
+        place.unlink()
+    assert run("cat /cache/shown/deep/file").stdout == b"shown"
+
+
+@needs_containers
+def test_the_code_has_no_part_in_making_the_environment(jobs: Jobs, tmp_path: Path) -> None:
+    """The Lab writes into that before anything is installed."""
+    jobs.script("raise SystemExit('PRIED')\n", name="venv.py")
+    jobs.script("\n", name="pip-requirements.txt")
+    jobs.script("print('RAN')")
+    job = jobs.run(job_body())
+    assert "RAN" in jobs.log(job["metadata"]["id"]).splitlines()
+
+
+def test_an_output_that_became_a_link_is_not_looked_through_outside(tmp_path: Path) -> None:
+    objects = tmp_path / "outside" / "objects"
+    objects.mkdir(parents=True)
+    (objects / "file").write_text("outside", encoding="utf-8")
+    places = WorkerPlaces(tmp_path / "worker", is_mapped=True, is_apart=True)
+    places.make_own()
+    root = places.home / "out"
+    root.symlink_to(tmp_path / "outside")
+    assert list(folders_of(places, root)) == []
+    root.unlink()
+    root.symlink_to("/cache/out")
+    (places.cache / "out" / "sub").mkdir(parents=True)
+    (places.cache / "out" / "sub" / "file").write_text("inside", encoding="utf-8")
+    (places.cache / "out" / "away").symlink_to(tmp_path / "outside")
+    assert dict(folders_of(places, root)) == {root: [], root / "sub": ["file"]}

@@ -80,7 +80,7 @@ def test_a_python_that_is_none_is_told_by_the_job(jobs: Jobs, tmp_path: Path) ->
 def test_a_python_without_venv_is_told(jobs: Jobs, tmp_path: Path) -> None:
     base: str = getattr(sys, "_base_executable", "") or sys.executable
     program = tmp_path / "python"
-    program.write_text(f'#!/bin/sh\n[ "$2" = venv ] && exit 1\nexec {base} "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\n[ "$3" = venv ] && exit 1\nexec {base} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     (jobs.lab.root / "lab.toml").write_text(f"[engines]\ndefault = {json.dumps(str(program))}\n", encoding="utf-8")
     with_wheel(jobs, "1.0", "tiny-pack\n")

@@ -21,7 +21,8 @@ from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import KeysRefused
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.storage.objects import Bucket, ObjectPath
-from traindeck.domain.transfers.records import Kind, Order, TransferState, WaitsFor
+from traindeck.domain.transfers.orders import Kind, Order
+from traindeck.domain.transfers.records import TransferState, WaitsFor
 from traindeck.services.accounts import connections
 from traindeck.services.accounts.secrets import Secrets
 from traindeck.services.transfers import active

@@ -17,7 +17,8 @@ from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.buckets import Held, UnfinishedUpload
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import Action, Item, Kind, Order
+from traindeck.domain.transfers.orders import Kind, Order
+from traindeck.domain.transfers.records import Action, Item
 from traindeck.store.transfer_journal import TransferJournal
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.object_shelf import ObjectShelf
 from support.transfer_works import MIB
-from traindeck.domain.transfers import records as sizes
+from traindeck.domain.transfers import object_limits as sizes
 from traindeck.services.transfers import active, downloads, uploads
 
 

@@ -26,7 +26,7 @@ from support.transfer_works import (
 )
 from support.waiting import until
 from traindeck.domain.storage.objects import PART_BYTES_NAME, ObjectPath
-from traindeck.domain.transfers import records as sizes
+from traindeck.domain.transfers import object_limits as sizes
 from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.services.transfers import moving as copies
 

@@ -32,13 +32,8 @@ from support.transfer_works import (
 )
 from support.waiting import until
 from traindeck.domain.storage.objects import MD5_NAME
-from traindeck.domain.transfers.records import (
-    CompareBy,
-    ItemState,
-    Kind,
-    TransferState,
-    WaitsFor,
-)
+from traindeck.domain.transfers.orders import CompareBy, Kind
+from traindeck.domain.transfers.records import ItemState, TransferState, WaitsFor
 from traindeck.services.transfers.digests import etag_of_parts, md5
 
 

@@ -12,15 +12,8 @@ from support.transfer_works import BUCKET, content_of, done, failing, listed, th
 from traindeck.domain.errors import InvalidInput, NoRight, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    ItemState,
-    Order,
-    TransferState,
-    check_of,
-    downloads_of,
-    relocation_of,
-    uploads_of,
-)
+from traindeck.domain.transfers.orders import Order, downloads_of, relocation_of, uploads_of
+from traindeck.domain.transfers.records import ItemState, TransferState, check_of
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.services.transfers.ledger import Transfer
 

@@ -14,7 +14,7 @@ from support.transfer_works import BUCKET, done, tree, upload, working
 from traindeck.domain.errors import AppError, NotFound, ServiceTrouble
 from traindeck.domain.storage.objects import MD5_NAME, ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import records as sizes
+from traindeck.domain.transfers import object_limits as sizes
 from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.blocking import Cancelled, CancelToken
 from traindeck.services.storage.data_ports import Body

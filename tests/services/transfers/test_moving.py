@@ -30,11 +30,8 @@ from support.transfer_works import (
 )
 from support.waiting import PATIENT_S, until
 from traindeck.domain.storage.objects import PART_BYTES_NAME, TIME_NAME
-from traindeck.domain.transfers import records as sizes
-from traindeck.domain.transfers.records import (
-    ItemState,
-    TransferState,
-)
+from traindeck.domain.transfers import object_limits as sizes
+from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.runtime import disk_barrier
 from traindeck.runtime.disk_barrier import on_the_disk
 from traindeck.services.transfers import downloads

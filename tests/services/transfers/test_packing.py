@@ -27,15 +27,9 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.objects import MD5_NAME, MEMBERS_NAME, ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers import records as sizes
-from traindeck.domain.transfers.records import (
-    ItemState,
-    Kind,
-    Links,
-    Order,
-    Rules,
-    TransferState,
-)
+from traindeck.domain.transfers import object_limits as sizes
+from traindeck.domain.transfers.orders import Kind, Links, Order, Rules
+from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.services.transfers import uploads
 from traindeck.services.transfers.packing import packing, shard_source
 

@@ -28,8 +28,9 @@ from support.transfer_works import (
 )
 from support.waiting import until
 from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectPath
-from traindeck.domain.transfers import records as sizes
-from traindeck.domain.transfers.records import CompareBy, ItemState, TransferState
+from traindeck.domain.transfers import object_limits as sizes
+from traindeck.domain.transfers.orders import CompareBy
+from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.services.transfers import moving
 from traindeck.services.transfers.digests import etag_of_parts, md5
 

@@ -16,16 +16,8 @@ import pytest
 from support.object_shelf import ObjectShelf, md5_of
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unexpected
 from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME, ObjectPath
-from traindeck.domain.transfers.records import (
-    Action,
-    CompareBy,
-    Item,
-    ItemState,
-    Kind,
-    Links,
-    Order,
-    Rules,
-)
+from traindeck.domain.transfers.orders import CompareBy, Kind, Links, Order, Rules
+from traindeck.domain.transfers.records import Action, Item, ItemState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.transfers import comparing as signs

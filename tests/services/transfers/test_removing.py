@@ -16,7 +16,8 @@ from support.transfer_works import BUCKET, all_items, done, working
 from traindeck.domain.accounts.profiles import Signature
 from traindeck.domain.errors import Conflict
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import ItemState, Kind, Order, Rules, TransferState
+from traindeck.domain.transfers.orders import Kind, Order, Rules
+from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.services.storage.data_ports import BytesBody, NotRemoved
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.among import markers_among

@@ -14,7 +14,8 @@ from support.transfer_works import all_items, copy, done, download, random_bytes
 from support.waiting import until
 from traindeck.domain.storage.objects import PART_BYTES_NAME, ObjectPath
 from traindeck.domain.transfers.local_names import System, stays_inside
-from traindeck.domain.transfers.records import Action, ItemState, Links, TransferState
+from traindeck.domain.transfers.orders import Links
+from traindeck.domain.transfers.records import Action, ItemState, TransferState
 
 PART = 100 * 1024
 

@@ -20,14 +20,8 @@ from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AccessRefused, AppError, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    CompareBy,
-    ItemState,
-    Kind,
-    Order,
-    Rules,
-    TransferState,
-)
+from traindeck.domain.transfers.orders import CompareBy, Kind, Order, Rules
+from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
 from traindeck.services.storage.planes import Planes

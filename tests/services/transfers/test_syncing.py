@@ -29,7 +29,8 @@ from support.transfer_works import (
 )
 from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import CompareBy, ItemState, TransferState
+from traindeck.domain.transfers.orders import CompareBy
+from traindeck.domain.transfers.records import ItemState, TransferState
 from traindeck.services.transfers import comparing
 from traindeck.services.transfers.digests import file_digests
 

@@ -13,7 +13,8 @@ from support.object_shelf import ObjectShelf
 from support.transfer_works import BUCKET, content_of, done, tree, working
 from traindeck.domain.errors import InvalidInput, LocalTrouble, NotFound
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState
+from traindeck.domain.transfers.orders import Kind, Order, Rules
+from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.transfers.packing import unpacking
 from traindeck.services.transfers.packing import unpacking as packed_places

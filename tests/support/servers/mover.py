@@ -15,7 +15,7 @@ from typing import Any
 
 from support.servers.lab_keys import plane_to
 from support.transfer_works import working
-from traindeck.domain.transfers.records import Kind, Order, Rules
+from traindeck.domain.transfers.orders import Kind, Order, Rules
 
 
 async def move(given: dict[str, Any]) -> None:

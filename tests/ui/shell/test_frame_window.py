@@ -24,7 +24,8 @@ from traindeck.domain.errors import Unexpected, Unreachable
 from traindeck.domain.jobs.job import JobSpec, Run, RunState
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import Kind, TransferState
+from traindeck.domain.transfers.orders import Kind
+from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope

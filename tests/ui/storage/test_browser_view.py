@@ -15,7 +15,7 @@ from support.folder_cloud import FolderCloud, offline
 from support.panel_bench import TableBench, User, drop, following, light_theme
 from support.waiting import until
 from traindeck.domain.storage.objects import Column, ObjectPath
-from traindeck.domain.transfers.records import Kind, Order, Rules
+from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import BrowserView

@@ -16,7 +16,8 @@ from support.folder_cloud import FolderCloud, code_folder, offline
 from support.panel_bench import ShownTransfers, User, light_theme
 from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import Kind, TransferState
+from traindeck.domain.transfers.orders import Kind
+from traindeck.domain.transfers.records import TransferState
 from traindeck.services.transfers import Transfer, Transfers
 from traindeck.ui.kit.table_models import SHARE_ROLE
 from traindeck.ui.kit.theme import Theme

@@ -14,7 +14,7 @@ from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text
 from traindeck.domain.transfers import packing as shards
-from traindeck.domain.transfers.records import Kind
+from traindeck.domain.transfers.orders import Kind
 from traindeck.viewmodels.ports import Way
 from traindeck.viewmodels.storage import bucket_tree
 from traindeck.viewmodels.storage.bucket_tree import BucketTree

@@ -11,14 +11,8 @@ import pytest
 from support.folder_cloud import FolderCloud, offline
 from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import (
-    CompareBy,
-    Kind,
-    Order,
-    Rules,
-    TransferState,
-    uploads_of,
-)
+from traindeck.domain.transfers.orders import CompareBy, Kind, Order, Rules, uploads_of
+from traindeck.domain.transfers.records import TransferState
 from traindeck.services.transfers.engine import TransferEngine
 from traindeck.viewmodels.storage import places as changed_places
 from traindeck.viewmodels.storage.places import ChangedPlaces

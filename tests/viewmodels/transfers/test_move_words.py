@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, TransferState
+from traindeck.domain.transfers.orders import Kind
+from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.transfers.transfer_list import TransferRow
 from traindeck.viewmodels.transfers.transfer_words import (

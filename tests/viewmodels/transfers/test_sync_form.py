@@ -10,7 +10,8 @@ from support.waiting import until
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import CompareBy, TransferState
+from traindeck.domain.transfers.orders import CompareBy
+from traindeck.domain.transfers.records import TransferState
 from traindeck.viewmodels.transfers.sync_form import PlanStage, SyncForm
 from traindeck.viewmodels.transfers.transfer_words import plan_words
 

@@ -14,17 +14,8 @@ from support.panel_bench import ShownTransfers, User
 from support.waiting import AT_ONCE_S, until
 from traindeck.domain.errors import Unreachable
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import (
-    Action,
-    CompareBy,
-    Item,
-    ItemState,
-    Kind,
-    Order,
-    Rules,
-    TransferState,
-    WaitsFor,
-)
+from traindeck.domain.transfers.orders import CompareBy, Kind, Order, Rules
+from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState, WaitsFor
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.ports import Tone

@@ -27,8 +27,8 @@ from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.local_names import System, local_part
+from traindeck.domain.transfers.orders import MOVE, Kind, Order, Rules
 from traindeck.domain.transfers.packing import advises_packing, likely_shards
-from traindeck.domain.transfers.records import MOVE, Kind, Order, Rules
 from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:

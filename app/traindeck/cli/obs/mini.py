@@ -14,7 +14,7 @@ from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.mini import ClassShare, SampleChoice
-from traindeck.domain.transfers.records import SEND, Kind, Rules
+from traindeck.domain.transfers.orders import SEND, Kind, Rules
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore

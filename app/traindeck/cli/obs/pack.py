@@ -16,7 +16,8 @@ from traindeck.cli.progress import ByteProgress, item_content, items_of, moving_
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say, text
-from traindeck.domain.transfers.records import ItemState, Kind, Links, Order, Rules
+from traindeck.domain.transfers.orders import Kind, Links, Order, Rules
+from traindeck.domain.transfers.records import ItemState
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore

@@ -326,7 +326,7 @@ def _parallel(value: str) -> int:
 
 
 def _part_size(value: str) -> int:
-    from traindeck.domain.transfers.records import LEAST_PART_BYTES, MOST_PART_BYTES
+    from traindeck.domain.transfers.object_limits import LEAST_PART_BYTES, MOST_PART_BYTES
 
     found = size(value)
     if not LEAST_PART_BYTES <= found <= MOST_PART_BYTES:

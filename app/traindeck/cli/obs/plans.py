@@ -13,7 +13,8 @@ from traindeck.cli.progress import item_content, items_of
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, text
-from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, Links, Rules
+from traindeck.domain.transfers.orders import Kind, Links, Rules
+from traindeck.domain.transfers.records import Action, Item, ItemState
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore

@@ -16,7 +16,8 @@ from traindeck.domain.outcomes import Outcomes, worst
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.name_filter import FilterRules
-from traindeck.domain.transfers.records import ItemState, Kind, Order, removal_of
+from traindeck.domain.transfers.orders import Kind, Order, removal_of
+from traindeck.domain.transfers.records import ItemState
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore

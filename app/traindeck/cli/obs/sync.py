@@ -17,15 +17,8 @@ from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.outcomes import worst
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, say, text
-from traindeck.domain.transfers.records import (
-    DIFFERENCES,
-    CompareBy,
-    Item,
-    ItemState,
-    Kind,
-    Order,
-    Rules,
-)
+from traindeck.domain.transfers.orders import CompareBy, Kind, Order, Rules
+from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore

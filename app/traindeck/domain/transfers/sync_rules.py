@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.name_filter import FilterRules, NameFilter
-from traindeck.domain.transfers.records import CompareBy, Known, is_plain_md5
+from traindeck.domain.transfers.orders import CompareBy
+from traindeck.domain.transfers.records import Known, is_plain_md5
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

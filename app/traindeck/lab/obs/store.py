@@ -20,8 +20,9 @@ from traindeck.lab.obs.errors import (
     NoSuchVersion,
     ObsError,
 )
-from traindeck.lab.obs.index import OBJECTS, VERSIONS, Listing, page
+from traindeck.lab.obs.index import OBJECTS, VERSIONS
 from traindeck.lab.obs.joined_checksums import joined_etag
+from traindeck.lab.obs.listing import Listing, page
 from traindeck.lab.obs.records import NULL, Attributes, BucketInfo, ObjectInfo, VersionEntry, check_bucket_name, now_ms
 from traindeck.lab.obs.sealing import NO_NONCE, Unsealed, check_key
 from traindeck.lab.obs.storage import PLAIN, BodyWriter, Condition, Storage, older

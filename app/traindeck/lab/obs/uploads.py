@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from traindeck.lab.obs.checksums import ALGORITHMS, shown
 from traindeck.lab.obs.errors import InvalidArgument, InvalidRequest, ObsError, Texts
-from traindeck.lab.obs.index import Listing, Rows, page
+from traindeck.lab.obs.index import Rows
 from traindeck.lab.obs.joined_checksums import (
     DigestOf,
     ToldOfWhole,
@@ -21,6 +21,7 @@ from traindeck.lab.obs.joined_checksums import (
     joined_etag,
     upload_kind,
 )
+from traindeck.lab.obs.listing import Listing, page
 from traindeck.lab.obs.records import Attributes, BucketInfo, ObjectInfo, PartInfo, UploadInfo, now_ms
 from traindeck.lab.obs.storage import BodyWriter, Condition, Storage
 

@@ -7,9 +7,8 @@ import hashlib
 import logging
 import os
 import random
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,18 +16,16 @@ from typing import TYPE_CHECKING
 from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, NotUnderstood, ends_all
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.local_names import part_of
+from traindeck.domain.transfers.orders import CompareBy, Kind, known_place
 from traindeck.domain.transfers.records import (
     Action,
-    CompareBy,
     Item,
     ItemState,
-    Kind,
     SentPart,
     Totals,
     TransferRecord,
     TransferState,
     WaitsFor,
-    known_place,
     waits_for,
 )
 from traindeck.runtime.clock import delays, utc_now
@@ -37,6 +34,7 @@ from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import gone, still_named
 from traindeck.services.transfers.ledger import Transfer
+from traindeck.services.transfers.ready import ReadyUnits, Unit
 
 if TYPE_CHECKING:
     from traindeck.services.transfers.engine import TransferEngine
@@ -47,29 +45,12 @@ log = logging.getLogger(__name__)
 HOLD_AFTER = 6
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
-# So many are made ready ahead, that nobody who is free waits for the disk.
-_READY_FILES = 512
-_READ_BYTES = 16 * 1024 * 1024
-
 
 _chance = random.Random()
 
 
 def _waits() -> Iterator[float]:
     return delays(FIRST_WAIT_S, LONGEST_WAIT_S, _chance)
-
-
-@dataclass(slots=True)
-class Unit:
-    """A piece of work that is done in one go by whoever is free."""
-
-    item: Item
-    run: Callable[[], Awaitable[None]]
-    size_bytes: int = 0
-    is_small: bool = True
-    is_piece: bool = False  # of a file that is under way
-    fail: Callable[[AppError], None] | None = None
-    others: Sequence[Item] = ()  # that fail with it
 
 
 class ActiveTransfer:
@@ -84,11 +65,7 @@ class ActiveTransfer:
         self.is_move = order.rules.moves
         self.engine = engine
         self.pace = engine.paces[order.profile]
-        # Apart, so that many small ones fill the line while a few large ones fill the memory.
-        self._small: deque[Unit] = deque()
-        self._large: deque[Unit] = deque()
-        self._files_ready = 0
-        self._read_bytes = 0
+        self._ready = ReadyUnits()
         self.workers: set[asyncio.Task[None]] = set()
         self.running = 0  # also those whose task has not begun yet
         self._most_at_once = order.rules.parallel
@@ -180,33 +157,22 @@ class ActiveTransfer:
 
     def take(self, memory_bytes: int) -> Unit | None:
         """A unit that needs no more memory than this."""
-        queue = self._large if self._large and self._large[0].size_bytes <= memory_bytes else self._small
-        if not queue or queue[0].size_bytes > memory_bytes:
-            return None
-        unit = queue.popleft()
-        self._note_ready(unit, -1)
-        if self._has_room:
+        unit = self._ready.take(memory_bytes)
+        if unit is not None and self._has_room:
             self._news.set()
         return unit
 
     def put_back(self, unit: Unit) -> None:
-        (self._small if unit.is_small else self._large).appendleft(unit)
-        self._note_ready(unit, 1)
-
-    def _note_ready(self, unit: Unit, count: int) -> None:
-        self._files_ready += 0 if unit.is_piece else count
-        self._read_bytes += count * unit.size_bytes if unit.is_small else 0
+        self._ready.put_back(unit)
 
     def clear(self) -> None:
         """Nothing of it is done any more."""
-        self._small.clear()
-        self._large.clear()
+        self._ready.clear()
 
     # What the movers tell
 
     def add(self, unit: Unit) -> None:
-        (self._small if unit.is_small else self._large).append(unit)
-        self._note_ready(unit, 1)
+        self._ready.add(unit)
         self.engine.dispatch()
 
     def count(self, moved_bytes: int) -> None:
@@ -372,7 +338,7 @@ class ActiveTransfer:
     def tell(self) -> None:
         self._news.set()
         self.engine.has_news(self.id)
-        if self._small or self._large:
+        if self._ready:
             self.engine.dispatch()
 
     async def room(self) -> None:
@@ -385,7 +351,7 @@ class ActiveTransfer:
 
     @property
     def _has_room(self) -> bool:
-        return self._files_ready < max(_READY_FILES, self.pace.limit) and self._read_bytes < _READ_BYTES
+        return self._ready.has_room(self.pace.limit)
 
     async def quiet(self, most: int = 0) -> None:
         """Come back when nothing is under way, or no more than so many items."""

@@ -13,7 +13,8 @@ from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, ObjectRo
 from traindeck.domain.transfers.records import Item
 from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.wire.data_plane import DataPlane
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
+from traindeck.services.transfers.ready import Unit
 
 ListPage = Callable[[str, str], Awaitable[tuple[Sequence[ObjectRow], str]]]
 """A page of a listing: from a prefix and a marker to rows and the next marker."""

@@ -14,13 +14,14 @@ from traindeck.domain.transfers.records import Item, ItemState, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_error
 from traindeck.services.storage.data_ports import ObjectHead
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import batches
 from traindeck.services.transfers.comparing import has_content, item_of, whole_md5
 from traindeck.services.transfers.digests import file_digests
 from traindeck.services.transfers.local_tree import LocalEntry, kept_link
 from traindeck.services.transfers.orphans import target_of
 from traindeck.services.transfers.planning import Planner, is_kept_as, shown_item, upload_item
+from traindeck.services.transfers.ready import Unit
 from traindeck.services.transfers.sides import KeyOf, LocalPair, NamedRow, Placed, RemotePair, known_entry
 
 # What is read in one go by one worker.

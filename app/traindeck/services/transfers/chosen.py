@@ -10,7 +10,9 @@ from itertools import groupby
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import Action, Item, ItemState, Kind, Order, refusal
+from traindeck.domain.transfers.object_limits import refusal
+from traindeck.domain.transfers.orders import Kind, Order
+from traindeck.domain.transfers.records import Action, Item, ItemState
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.services.storage.listing import nothing_there, pages_ahead
 from traindeck.services.storage.wire.data_plane import DataPlane

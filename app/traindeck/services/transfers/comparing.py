@@ -14,21 +14,15 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, TIME_NAME, ObjectPath, ObjectRow
-from traindeck.domain.transfers.records import (
+from traindeck.domain.transfers.object_limits import (
     LEAST_PART_BYTES,
     MOST_PARTS,
     SINGLE_PUT_BYTES,
-    Action,
-    CompareBy,
-    Item,
-    Kind,
-    Known,
-    Order,
-    is_plain_md5,
-    known_place,
     part_bytes,
     part_count,
 )
+from traindeck.domain.transfers.orders import CompareBy, Kind, Order, known_place
+from traindeck.domain.transfers.records import Action, Item, Known, is_plain_md5
 from traindeck.domain.transfers.sync_rules import Side, is_same_time
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors

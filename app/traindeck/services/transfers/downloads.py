@@ -15,20 +15,13 @@ from traindeck.domain.errors import AppError, Conflict, LocalTrouble
 from traindeck.domain.storage.objects import MODE_NAME
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import HERE, part_name, stays_inside
-from traindeck.domain.transfers.records import (
-    MOST_LINK_BYTES,
-    Action,
-    CompareBy,
-    Item,
-    ItemState,
-    SentPart,
-    is_plain_md5,
-)
+from traindeck.domain.transfers.orders import MOST_LINK_BYTES, CompareBy
+from traindeck.domain.transfers.records import Action, Item, ItemState, SentPart, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.disk_barrier import on_the_disk, write_for_later
 from traindeck.runtime.files import local_error, local_errors
 from traindeck.services.storage.data_ports import ObjectHead, Sink
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import Gathering
 from traindeck.services.transfers.bodies import (
     CHANGED_TRIES,
@@ -43,6 +36,7 @@ from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts
 from traindeck.services.transfers.local_tree import goes_through_link
 from traindeck.services.transfers.parts import InParts
 from traindeck.services.transfers.range_writing import RangeWriter
+from traindeck.services.transfers.ready import Unit
 
 RANGE_BYTES = 16 * 1024 * 1024
 _MOST_RANGE_BYTES = 64 * 1024 * 1024

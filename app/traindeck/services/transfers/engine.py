@@ -26,26 +26,20 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    ItemState,
-    Kind,
-    Order,
-    TransferRecord,
-    TransferState,
-    check_of,
-    waits_for,
-)
+from traindeck.domain.transfers.orders import Kind, Order
+from traindeck.domain.transfers.records import ItemState, TransferRecord, TransferState, check_of, waits_for
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 from traindeck.services.http.calls import setbacks_told
 from traindeck.services.jobs.locks import held
 from traindeck.services.storage.wire.data_plane import OpenPlane
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.feeding import live
 from traindeck.services.transfers.ledger import Ledger, Transfer
 from traindeck.services.transfers.orphans import remove_all_orphans, take_back
 from traindeck.services.transfers.pace import Pace, RateLimit
+from traindeck.services.transfers.ready import Unit
 
 if TYPE_CHECKING:
     from traindeck.store.transfer_journal import TransferJournal

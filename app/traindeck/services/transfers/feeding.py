@@ -9,16 +9,8 @@ from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import AppError, Conflict, Unexpected
 from traindeck.domain.outcomes import is_worse, is_worst, of_file
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    Action,
-    Item,
-    ItemState,
-    Kind,
-    Links,
-    Order,
-    TransferState,
-    waits_for,
-)
+from traindeck.domain.transfers.orders import Kind, Links, Order
+from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState, waits_for
 from traindeck.runtime.clock import utc_now
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.planning import Outline, Planner

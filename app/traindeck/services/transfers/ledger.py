@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.transfers.records import Item, Kind, SentPart, TransferState, WaitsFor
+from traindeck.domain.transfers.orders import Kind
+from traindeck.domain.transfers.records import Item, SentPart, TransferState, WaitsFor
 
 if TYPE_CHECKING:
     from traindeck.store.transfer_journal import TransferJournal

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import LINK_ENDING, Links
+from traindeck.domain.transfers.orders import LINK_ENDING, Links
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.files import local_error
 

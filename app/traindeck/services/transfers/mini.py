@@ -9,7 +9,7 @@ from pathlib import Path
 from traindeck.domain.errors import Conflict
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import Links
+from traindeck.domain.transfers.orders import Links
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors

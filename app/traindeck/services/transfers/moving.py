@@ -13,23 +13,13 @@ from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.storage.object_facts import HeadChange
 from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectRow
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    MOST_PART_BYTES,
-    Action,
-    Item,
-    ItemState,
-    Kind,
-    Links,
-    SentPart,
-    is_plain_md5,
-    names_content,
-    part_bytes,
-    part_count,
-)
+from traindeck.domain.transfers.object_limits import MOST_PART_BYTES, part_bytes, part_count
+from traindeck.domain.transfers.orders import Kind, Links
+from traindeck.domain.transfers.records import Action, Item, ItemState, SentPart, is_plain_md5, names_content
 from traindeck.runtime.files import local_error
 from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.heads import whole_head
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import objects_among
 from traindeck.services.transfers.bodies import SourceChanged, size_of
 from traindeck.services.transfers.comparing import count_in, part_layout
@@ -37,6 +27,7 @@ from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.local_tree import goes_through_link, leads_to_of
 from traindeck.services.transfers.orphans import target_of
 from traindeck.services.transfers.parts import PartsThere
+from traindeck.services.transfers.ready import Unit
 from traindeck.services.transfers.removals import not_removed, unlinked
 
 

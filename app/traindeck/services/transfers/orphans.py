@@ -10,7 +10,8 @@ from pathlib import Path
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath, shared_beginning
 from traindeck.domain.transfers.local_names import part_of
-from traindeck.domain.transfers.records import Item, Kind, is_remote
+from traindeck.domain.transfers.orders import Kind, is_remote
+from traindeck.domain.transfers.records import Item
 from traindeck.runtime.files import local_errors
 from traindeck.services.transfers.active import ActiveTransfer
 

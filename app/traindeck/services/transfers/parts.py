@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import MD5_NAME, MODE_NAME, TIME_NAME, ObjectPath
-from traindeck.domain.transfers.records import (
-    Item,
-    ItemState,
-    SentPart,
-    part_count,
-)
+from traindeck.domain.transfers.object_limits import part_count
+from traindeck.domain.transfers.records import Item, ItemState, SentPart
 from traindeck.services.storage.data_ports import Body, ObjectHead, Part
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import (
     CHANGED_TRIES,
     IN_MEMORY_BYTES,
@@ -30,6 +26,7 @@ from traindeck.services.transfers.bodies import (
 from traindeck.services.transfers.comparing import has_content
 from traindeck.services.transfers.digests import all_digests
 from traindeck.services.transfers.orphans import remove_orphans, target_of
+from traindeck.services.transfers.ready import Unit
 
 if TYPE_CHECKING:
     from traindeck.services.transfers.packing.shard_source import ShardSource

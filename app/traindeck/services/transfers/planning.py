@@ -14,20 +14,9 @@ from typing import TYPE_CHECKING
 from traindeck.domain.errors import NoRight, NotFound
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    LINK_ENDING,
-    Action,
-    CompareBy,
-    Item,
-    ItemState,
-    Kind,
-    Links,
-    Order,
-    Rules,
-    is_remote,
-    refusal,
-    too_many_parts,
-)
+from traindeck.domain.transfers.object_limits import refusal, too_many_parts
+from traindeck.domain.transfers.orders import LINK_ENDING, CompareBy, Kind, Links, Order, Rules, is_remote
+from traindeck.domain.transfers.records import Action, Item, ItemState
 from traindeck.domain.transfers.sync_rules import (
     DATA_IGNORE_FILE,
     Side,

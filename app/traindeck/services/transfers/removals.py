@@ -8,11 +8,13 @@ from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.texts import Text, text
-from traindeck.domain.transfers.records import Item, ItemState, Kind
+from traindeck.domain.transfers.orders import Kind
+from traindeck.domain.transfers.records import Item, ItemState
 from traindeck.runtime.files import local_error
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import is_same, look
 from traindeck.services.transfers.orphans import target_of
+from traindeck.services.transfers.ready import Unit
 
 
 @dataclass(slots=True)

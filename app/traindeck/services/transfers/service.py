@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from traindeck.domain.errors import AppError, InvalidInput, NotFound, Occupied, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import Item, ItemState, Kind, Order, Rules, TransferState
+from traindeck.domain.transfers.orders import Kind, Order, Rules
+from traindeck.domain.transfers.records import Item, ItemState, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.accounts.connections import Connections

@@ -15,7 +15,9 @@ from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import HERE, LocalNames, System
 from traindeck.domain.transfers.name_filter import FilterRules
-from traindeck.domain.transfers.records import LINK_ENDING, Item, ItemState, Kind, Links, Order, refusal
+from traindeck.domain.transfers.object_limits import refusal
+from traindeck.domain.transfers.orders import LINK_ENDING, Kind, Links, Order
+from traindeck.domain.transfers.records import Item, ItemState
 from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, IgnoreRules, Pair, paired
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors

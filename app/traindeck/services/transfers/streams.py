@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypedDict
 
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import Rules
+from traindeck.domain.transfers.orders import Rules
 from traindeck.services.storage.data_ports import Part
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import Content

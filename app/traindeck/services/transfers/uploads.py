@@ -16,21 +16,11 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.objects import PART_BYTES_NAME
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import (
-    MOST_PART_BYTES,
-    SINGLE_PUT_BYTES,
-    Action,
-    Item,
-    ItemState,
-    SentPart,
-    is_plain_md5,
-    part_bytes,
-    part_count,
-    refusal,
-)
+from traindeck.domain.transfers.object_limits import MOST_PART_BYTES, SINGLE_PUT_BYTES, part_bytes, part_count, refusal
+from traindeck.domain.transfers.records import Action, Item, ItemState, SentPart, is_plain_md5
 from traindeck.runtime.files import local_errors
 from traindeck.services.storage.data_ports import Body
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import Gathering
 from traindeck.services.transfers.bodies import (
     IN_MEMORY_BYTES,
@@ -51,6 +41,7 @@ from traindeck.services.transfers.parts import (
     metadata_of,
     until_still,
 )
+from traindeck.services.transfers.ready import Unit
 
 # Above this the file is read by whoever sends it.
 _READ_AHEAD_BYTES = 1024 * 1024

@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import moment_words, say
+from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.packing import SHARD_BYTES
-from traindeck.domain.transfers.records import Kind, Order, Rules
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from traindeck.domain.texts import say
-from traindeck.domain.transfers.records import Order
+from traindeck.domain.transfers.orders import Order
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.browser_view import BrowserView

@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.texts import say
-from traindeck.domain.transfers.records import CompareBy, ItemState, Links
+from traindeck.domain.transfers.orders import CompareBy, Links
+from traindeck.domain.transfers.records import ItemState
 from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, label, row_of

@@ -16,8 +16,9 @@ from traindeck.domain.accounts.keys import is_credentials_name
 from traindeck.domain.errors import AppError, Occupied
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import Text, text
+from traindeck.domain.transfers.orders import Order, downloads_of, uploads_of
 from traindeck.domain.transfers.packing import SHARD_BYTES, advises_packing, likely_shards
-from traindeck.domain.transfers.records import Order, TransferState, downloads_of, uploads_of
+from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope

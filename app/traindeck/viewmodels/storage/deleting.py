@@ -15,7 +15,8 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
 from traindeck.domain.texts import Text, text
-from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState, removal_of
+from traindeck.domain.transfers.orders import Kind, Order, Rules, removal_of
+from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.data_ports import VersionPage
 from traindeck.services.storage.page_count import PageCount

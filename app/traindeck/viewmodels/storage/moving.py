@@ -16,7 +16,8 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, size_words
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import TransferState, relocation_of
+from traindeck.domain.transfers.orders import relocation_of
+from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.tasks import TaskScope
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.storage.deleting import finished, settled

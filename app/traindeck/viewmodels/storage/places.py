@@ -13,7 +13,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import Item, ItemState, Kind, Order
+from traindeck.domain.transfers.orders import Kind, Order
+from traindeck.domain.transfers.records import Item, ItemState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import Repeat, TaskScope

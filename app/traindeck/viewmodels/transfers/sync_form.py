@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import CompareBy, Kind, Links, Order, Rules
+from traindeck.domain.transfers.orders import CompareBy, Kind, Links, Order, Rules
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.transfers import Transfers
 from traindeck.viewmodels.transfers.transfer_list import TransferRow

@@ -13,7 +13,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import Text, text
-from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState, Kind
+from traindeck.domain.transfers.orders import Kind
+from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.transfers import Transfer, Transfers, TransferState
 from traindeck.services.transfers.engine import TransferEngine

@@ -9,15 +9,8 @@ from typing import NamedTuple
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, exact_words, say, text
-from traindeck.domain.transfers.records import (
-    Action,
-    Item,
-    ItemState,
-    Kind,
-    TransferState,
-    WaitsFor,
-    is_remote,
-)
+from traindeck.domain.transfers.orders import Kind, is_remote
+from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState, WaitsFor
 from traindeck.viewmodels.ports import Tone
 from traindeck.viewmodels.transfers.transfer_list import TransferListState, TransferRow
 

@@ -22,7 +22,8 @@ from support.transfer_works import (
     working,
 )
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers.records import Kind, Order, Rules, TransferState
+from traindeck.domain.transfers.orders import Kind, Order, Rules
+from traindeck.domain.transfers.records import TransferState
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.among import names_taken, objects_among

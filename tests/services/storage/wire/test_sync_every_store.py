@@ -20,8 +20,9 @@ from support.transfer_works import (
     working,
 )
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.transfers import records as sizes
-from traindeck.domain.transfers.records import CompareBy, TransferState
+from traindeck.domain.transfers import object_limits as sizes
+from traindeck.domain.transfers.orders import CompareBy
+from traindeck.domain.transfers.records import TransferState
 from traindeck.services.transfers import downloads, uploads
 
 MIB = 1024 * 1024

@@ -112,7 +112,10 @@ class Box:
         yield from ("--unshare-pid", "--proc", "/proc") if means.own_processes else ("--dev-bind", "/proc", "/proc")
         covers = []
         for kind, source, path in view["layers"]:
-            if kind != "hide":
+            if kind == "own" and any(inner.startswith(f"{path}/") for _, _, inner in view["layers"]):
+                # This tool would follow a link that another process of the job has laid where the inner thing goes.
+                yield from ("--tmpfs", path)
+            elif kind != "hide":
                 yield from ({"link": "--symlink", "show": "--ro-bind", "own": "--bind"}[kind], source, path)
             elif Path(path).is_dir():
                 covers.append(path)

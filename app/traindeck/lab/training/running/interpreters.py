@@ -202,7 +202,8 @@ class PackageEnvironments:
 
 def _build(environment: Path, base: Path, site_folders: list[str], run: Callable[[tuple[str, ...]], int]) -> None:
     # Without pip of its own: that of the base is seen through the site packages, and costs no time.
-    if run((str(base), "-m", "venv", "--without-pip", "--system-site-packages", str(environment))) != 0:
+    # Isolated: in the folder of the code, a module of that name would be the job's.
+    if run((str(base), "-I", "-m", "venv", "--without-pip", "--system-site-packages", str(environment))) != 0:
         raise PackagesError(f"{base} cannot make an environment; its venv module may be missing")
     # A base that is itself an environment would pass on the packages of its own base only.
     for folder in environment.rglob("site-packages"):

@@ -77,17 +77,29 @@ def launch(work: Work, rank: Rank, python: Path) -> Launch:
     form = work.form
     places = work.sandbox.worker(form.tasks[rank.node])
     if form.boot_file is None:
-        own = places.home
         # The arguments stand at the end of the command, where the service puts them.
         line = " ".join([form.command, *map(shlex.quote, _arguments(form, places))])
         command: tuple[str, ...] = (_shell(), "-c", line)
     else:
         boot_file = places.code(form).joinpath(*form.boot_file.parts)
-        own = places.workspace / f"device{rank.device}" if form.engine.name == ASCEND_ENGINE else places.job_dir
         command = (str(python), places.seen(boot_file), *_arguments(form, places))
-    folder = places.wanted(form, form.working_dir) or own
-    folder.mkdir(parents=True, exist_ok=True)
-    return Launch(command, places.seen(folder), _variables(form, work.sandbox, rank, python, work.access))
+    folder = places.seen(_start_folder(form, places, rank))
+    return Launch(command, folder, _variables(form, work.sandbox, rank, python, work.access))
+
+
+def make_start_folders(form: JobForm, sandbox: Sandbox) -> None:
+    """Those all processes start in; to be made while none of the job has run, which could lay a link in their place."""
+    for rank in ranks(form):
+        _start_folder(form, sandbox.worker(form.tasks[rank.node]), rank).mkdir(parents=True, exist_ok=True)
+
+
+def _start_folder(form: JobForm, places: WorkerPlaces, rank: Rank) -> Path:
+    wanted = places.wanted(form, form.working_dir)
+    if wanted is not None:
+        return wanted
+    if form.boot_file is None:
+        return places.home
+    return places.workspace / f"device{rank.device}" if form.engine.name == ASCEND_ENGINE else places.job_dir
 
 
 def launch_before(work: Work, rank: Rank, python: Path) -> Launch | None:

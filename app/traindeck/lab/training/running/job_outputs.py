@@ -44,9 +44,9 @@ class OutputFolders:
 
     def _changed(self) -> Iterator[tuple[WorkerPlaces, Path, Path, tuple[int, int]]]:
         for places, root in self._folders:
-            for folder, _, names in os.walk(root):
+            for folder, names in folders_of(places, root):
                 for name in names:
-                    path = Path(folder, name)
+                    path = folder / name
                     try:
                         with open_written(places, path) as file:
                             status = os.fstat(file.fileno())
@@ -57,26 +57,48 @@ class OutputFolders:
                         yield places, root, path, state
 
 
+def folders_of(places: WorkerPlaces, root: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Each folder below the output's, with the names of its files; of the root, the job may have made a link."""
+    if not places.is_apart:
+        for folder, _, names in os.walk(root):
+            yield Path(folder), names
+        return
+    try:
+        handle = _opened(places, root, os.O_DIRECTORY)
+    except OSError:
+        return  # removed, or a link to nowhere
+    try:
+        for below, _, names, _ in os.fwalk(".", dir_fd=handle):
+            yield root / below, names
+    finally:
+        os.close(handle)
+
+
 def open_written(places: WorkerPlaces, path: Path) -> BinaryIO:
     """Raises OSError where it is not a file of the worker's own folders: no link leads where the job cannot go."""
     if not places.is_apart:  # who may read everything is lent nothing by us
         if not path.is_file():  # a pipe would block the reader for ever
             raise _not_a_file(path)
         return path.open("rb")
+    handle = _opened(places, path, os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise _not_a_file(path)
+
+
+def _opened(places: WorkerPlaces, path: Path, flags: int) -> int:
     folder, names = _resolved(places, PurePosixPath(places.seen(path)))
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     # No link is followed from here on: the job may be exchanging them at this moment.
     for place, name in enumerate(names):
-        kind = os.O_DIRECTORY if place < len(names) - 1 else os.O_NONBLOCK
+        kind = os.O_DIRECTORY if place < len(names) - 1 else flags
         try:
             inner = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | kind, dir_fd=handle)
         finally:
             os.close(handle)
         handle = inner
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return os.fdopen(handle, "rb")
-    os.close(handle)
-    raise _not_a_file(path)
+    return handle
 
 
 def _resolved(places: WorkerPlaces, inside: PurePosixPath) -> tuple[Path, tuple[str, ...]]:
@@ -99,7 +121,7 @@ def _resolved(places: WorkerPlaces, inside: PurePosixPath) -> tuple[Path, tuple[
         place = PurePosixPath("/") if target.is_absolute() else place.parent
         left = [part for part in target.parts if part != "/"] + left
     for top, folder in own:
-        if _below(place, top):
+        if place.is_relative_to(top):
             return folder, place.relative_to(top).parts
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(inside))
 

@@ -14,7 +14,13 @@ from traindeck.lab.training import job_history as events
 from traindeck.lab.training.job_form import ASCEND_ENGINE
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.interpreters import REQUIREMENTS, PackagesError, package_sources
-from traindeck.lab.training.running.job_environment import Launch, base_variables, ranks, write_rank_tables
+from traindeck.lab.training.running.job_environment import (
+    Launch,
+    base_variables,
+    make_start_folders,
+    ranks,
+    write_rank_tables,
+)
 from traindeck.lab.training.running.job_files import (
     GivenUpError,
     KeepGoing,
@@ -55,6 +61,7 @@ class Preparation:
         else:
             for task in form.tasks:
                 self._fetch_inputs(task)
+        self._make_start_folders()
         # Last: packages may run code of the job, and nothing of ours goes into its folders after that.
         return self._with_packages(base)
 
@@ -73,6 +80,14 @@ class Preparation:
                     )
         except OSError as error:
             raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
+
+    def _make_start_folders(self) -> None:
+        """Beside the code and the inputs, which may bring them."""
+        try:
+            make_start_folders(self.work.form, self.work.sandbox)
+        except OSError as error:
+            task = self.work.form.tasks[0]
+            raise EndedError(not_created(events.NOT_STARTED.of(task=task, cause=error))) from error
 
     def _fetch_code(self, task: str) -> None:
         code = self.work.form.code

@@ -12,7 +12,7 @@ from functools import partial
 from traindeck.domain.errors import AppError, NotOffered, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.records import MOST_PARTS
+from traindeck.domain.transfers.object_limits import MOST_PARTS
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, BytesBody, Counted, Fragment, Part, StoredObject
 from traindeck.services.storage.documents import bare, decoding_of, element, moment, size_in

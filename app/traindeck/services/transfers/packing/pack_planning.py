@@ -20,6 +20,8 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.object_limits import MOST_OBJECT_BYTES, refusal
+from traindeck.domain.transfers.orders import Order, is_remote
 from traindeck.domain.transfers.packing import (
     INDEX_NAME,
     LEAST_SHARD_BYTES,
@@ -36,16 +38,7 @@ from traindeck.domain.transfers.packing import (
     shard_number,
     written,
 )
-from traindeck.domain.transfers.records import (
-    MOST_OBJECT_BYTES,
-    PROBLEM_SCHEME,
-    Action,
-    Item,
-    ItemState,
-    Order,
-    is_remote,
-    refusal,
-)
+from traindeck.domain.transfers.records import PROBLEM_SCHEME, Action, Item, ItemState
 from traindeck.domain.transfers.sync_rules import IgnoreRules
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, not_a_folder

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from traindeck.domain.transfers.object_limits import SINGLE_PUT_BYTES
+from traindeck.domain.transfers.orders import Links, is_remote
 from traindeck.domain.transfers.packing import INDEX_NAME
-from traindeck.domain.transfers.records import SINGLE_PUT_BYTES, Action, Item, ItemState, Links, is_remote
+from traindeck.domain.transfers.records import Action, Item, ItemState
 from traindeck.runtime.files import local_errors
-from traindeck.services.transfers.active import ActiveTransfer, Unit
+from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import Moved, SourceChanged
 from traindeck.services.transfers.digests import has_md5
 from traindeck.services.transfers.packing.pack_planning import target_key
@@ -19,6 +21,7 @@ from traindeck.services.transfers.packing.shard_reading import BucketReader, Fol
 from traindeck.services.transfers.packing.shard_source import ShardSource
 from traindeck.services.transfers.part_files import PartFile
 from traindeck.services.transfers.parts import until_still
+from traindeck.services.transfers.ready import Unit
 from traindeck.services.transfers.uploads import send
 
 # One is hashed while the parts of another are sent; with more, what was hashed is no longer in the system's memory

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from traindeck.domain.transfers.orders import is_remote
 from traindeck.domain.transfers.packing import (
     INDEX_NAME,
     SUMMARY_NAME,
@@ -18,7 +19,7 @@ from traindeck.domain.transfers.packing import (
     read,
     shard_number,
 )
-from traindeck.domain.transfers.records import Action, Item, ItemState, is_remote
+from traindeck.domain.transfers.records import Action, Item, ItemState
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.services.transfers.active import ActiveTransfer

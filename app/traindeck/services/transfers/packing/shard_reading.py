@@ -11,8 +11,8 @@ from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.transfers.orders import LINK_ENDING
 from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
-from traindeck.domain.transfers.records import LINK_ENDING
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.content_check import checked

@@ -8,14 +8,9 @@ from functools import partial
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound
 from traindeck.domain.storage.objects import MD5_NAME, MEMBERS_NAME
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.object_limits import SINGLE_PUT_BYTES
 from traindeck.domain.transfers.packing import Member, ShardLayout, read, written
-from traindeck.domain.transfers.records import (
-    PROBLEM_SCHEME,
-    SINGLE_PUT_BYTES,
-    Item,
-    ItemState,
-    is_plain_md5,
-)
+from traindeck.domain.transfers.records import PROBLEM_SCHEME, Item, ItemState, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import Body, Counted, ObjectHead

@@ -16,8 +16,8 @@ from traindeck.domain.outcomes import of_file, worst
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import LocalNames, part_of
+from traindeck.domain.transfers.orders import LINK_ENDING, MOST_LINK_BYTES, Links
 from traindeck.domain.transfers.packing import INDEX_NAME, SUMMARY_NAME, IndexEntry, stretches
-from traindeck.domain.transfers.records import LINK_ENDING, MOST_LINK_BYTES, Links
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise

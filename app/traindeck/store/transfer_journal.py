@@ -361,8 +361,13 @@ class TransferJournal:
         """What is remembered of the keys from `first` to `last`."""
         columns = "key, size_bytes, modified_ns, inode, etag"
         query = f"SELECT {columns} FROM known WHERE place = {_PLACE} AND key BETWEEN ? AND ?"
-        rows = await self._with(lambda db: db.execute(query, (place, first, last)).fetchall())
-        return {key: Known(*values) for key, *values in rows}
+
+        def work(db: sqlite3.Connection) -> dict[str, Known]:
+            cursor = db.cursor()
+            cursor.row_factory = None
+            return {row[0]: Known._make(row[1:]) for row in cursor.execute(query, (place, first, last))}
+
+        return await self._with(work)
 
 
 _SAME = (

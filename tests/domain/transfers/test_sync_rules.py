@@ -59,26 +59,24 @@ def test_the_order_of_letters_is_that_of_the_listing(one: str, other: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("local", "remote", "by", "known", "verdict"),
+    ("here", "size_bytes", "by", "known", "verdict"),
     [
-        (Side(1, 5 * S), Side(2, 9 * S), CompareBy.SIZE_AND_TIME, None, Verdict.DIFFERENT),
-        (Side(1, 5 * S), Side(2, 9 * S), CompareBy.MD5, None, Verdict.DIFFERENT),
-        (Side(0, 5 * S), Side(0, 9 * S, MD5_A), CompareBy.MD5, None, Verdict.EQUAL),
-        (Side(1, 5 * S), Side(1, 9 * S), CompareBy.SIZE, None, Verdict.EQUAL),
-        # No time tells anything by itself, neither an older one nor the same.
-        (Side(1, 5 * S), Side(1, 9 * S, MD5_A), CompareBy.SIZE_AND_TIME, None, Verdict.LOOK_CLOSER),
-        (Side(1, 9 * S), Side(1, 5 * S, MD5_A), CompareBy.SIZE_AND_TIME, None, Verdict.LOOK_CLOSER),
-        (Side(1, 9 * S), Side(1, 9 * S, MD5_A), CompareBy.SIZE_AND_TIME, None, Verdict.LOOK_CLOSER),
-        (Side(1, 9 * S), Side(1, 5 * S, MD5_A), CompareBy.MD5, Known(1, 9 * S, 0, MD5_A), Verdict.LOOK_CLOSER),
-        (Side(1, 9, "", 7), Side(1, 5, MD5_A), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.EQUAL),
-        (Side(1, 9, "", 7), Side(1, 5, MD5_B), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
-        (Side(1, 9, "", 8), Side(1, 5, MD5_A), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
-        (Side(1, 8, "", 7), Side(1, 5, MD5_A), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
-        (Side(1, 9, "", 7), Side(1, 5, ""), CompareBy.SIZE_AND_TIME, Known(1, 9, 7, ""), Verdict.LOOK_CLOSER),
+        (Known(1, 5 * S, 0, ""), 2, CompareBy.SIZE_AND_TIME, None, Verdict.DIFFERENT),
+        (Known(1, 5 * S, 0, ""), 2, CompareBy.MD5, None, Verdict.DIFFERENT),
+        (Known(0, 5 * S, 0, MD5_A), 0, CompareBy.MD5, None, Verdict.EQUAL),
+        (Known(1, 5 * S, 0, ""), 1, CompareBy.SIZE, None, Verdict.EQUAL),
+        # Without a memory of it no time tells anything.
+        (Known(1, 5 * S, 0, MD5_A), 1, CompareBy.SIZE_AND_TIME, None, Verdict.LOOK_CLOSER),
+        (Known(1, 9 * S, 0, MD5_A), 1, CompareBy.MD5, Known(1, 9 * S, 0, MD5_A), Verdict.LOOK_CLOSER),
+        (Known(1, 9, 7, MD5_A), 1, CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.EQUAL),
+        (Known(1, 9, 7, MD5_B), 1, CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
+        (Known(1, 9, 8, MD5_A), 1, CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
+        (Known(1, 8, 7, MD5_A), 1, CompareBy.SIZE_AND_TIME, Known(1, 9, 7, MD5_A), Verdict.LOOK_CLOSER),
+        (Known(1, 9, 7, ""), 1, CompareBy.SIZE_AND_TIME, Known(1, 9, 7, ""), Verdict.LOOK_CLOSER),
     ],
 )
-def test_files_and_objects(local: Side, remote: Side, by: CompareBy, known: Known | None, verdict: Verdict) -> None:
-    assert local_and_remote(local, remote, by, known) is verdict
+def test_files_and_objects(here: Known, size_bytes: int, by: CompareBy, known: Known | None, verdict: Verdict) -> None:
+    assert local_and_remote(here, size_bytes, by, known) is verdict
 
 
 @pytest.mark.parametrize(

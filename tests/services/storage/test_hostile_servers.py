@@ -185,7 +185,7 @@ async def test_it_ends_with_a_sentence(
 def test_a_large_body_behind_a_head_in_two_pieces_is_no_head_without_end() -> None:
     loop = asyncio.new_event_loop()
     try:
-        line = wire.HttpConnection(loop)
+        line = wire.HttpConnection(loop, wire.scratch())
         line._is_busy = True
         for piece in (b'HTTP/1.1 200 OK\r\nETag: "x"\r\n', b"Content-Length: 400000\r\n\r\n" + b"x" * 262_115):
             line.get_buffer(-1)[: len(piece)] = piece

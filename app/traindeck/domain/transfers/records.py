@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from typing import NamedTuple
 
 from traindeck.domain.errors import (
     AccessRefused,
@@ -116,8 +117,7 @@ class SentPart:
     etag: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):  # a million may be read and compared, which a tuple does at once
     """What a file of this computer was like when its content was that of an ETag; MD5 told so."""
 
     size_bytes: int

@@ -68,27 +68,25 @@ class Verdict(Enum):
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen: four times as fast to make, and there may be a million
 class Side:
-    """What is known of one of two files without opening it; a time of 0 is unknown."""
+    """What is known of one of two objects without fetching it; a time of 0 is unknown."""
 
     size_bytes: int
     modified_ns: int = 0
     etag: str = ""
-    inode: int = 0
 
 
-def local_and_remote(local: Side, remote: Side, by: CompareBy, known: Known | None = None) -> Verdict:
-    """A time alone tells nothing: a copy keeps that of its original, and clocks are wrong.
+def local_and_remote(here: Known, size_bytes: int, by: CompareBy, known: Known | None = None) -> Verdict:
+    """`here` is the file as it is now, with the ETag of the object, which has so many bytes.
 
-    So only a file that is what it was when its MD5 was that of the object (`known`) is equal at once.
+    A time alone tells nothing: a copy keeps that of its original, and clocks are wrong. So only a file that is what
+    it was when its MD5 was that of the object (`known`) is equal at once.
     """
-    if local.size_bytes != remote.size_bytes:
+    if here.size_bytes != size_bytes:
         return Verdict.DIFFERENT
-    if by is CompareBy.SIZE or not local.size_bytes:
+    if by is CompareBy.SIZE or not size_bytes:
         return Verdict.EQUAL
-    if by is CompareBy.SIZE_AND_TIME and remote.etag:
-        here = Known(local.size_bytes, local.modified_ns, local.inode, remote.etag)
-        return Verdict.EQUAL if here == known else Verdict.LOOK_CLOSER
-    return Verdict.LOOK_CLOSER
+    is_known = by is CompareBy.SIZE_AND_TIME and here.etag and here == known
+    return Verdict.EQUAL if is_known else Verdict.LOOK_CLOSER
 
 
 def remote_and_remote(source: Side, target: Side, by: CompareBy) -> Verdict:
@@ -147,8 +145,9 @@ async def paired(
         await ours.fill()
         await theirs.fill()
         if ours.is_over or theirs.is_over:
-            batch = [Pair[Left, Right](one, None) for one in ours.take(len(ours.batch))]
-            batch += [Pair[Left, Right](None, other) for other in theirs.take(len(theirs.batch))]
+            # Without their types, which would cost more than the pair.
+            batch: list[Pair[Left, Right]] = [Pair(one, None) for one in ours.take(len(ours.batch))]
+            batch += [Pair(None, other) for other in theirs.take(len(theirs.batch))]
             if not batch:
                 return
             yield batch

@@ -271,13 +271,15 @@ class ActiveTransfer:
         self.engine.has_news(self.id)
 
     def went_well(self) -> None:
-        self._failures = 0
         self._is_probing = False
+        self._good_at = asyncio.get_running_loop().time()
+        if not (self._failures or self._tries or self._trouble):  # as with nearly all of a million files
+            return
+        self._failures = 0
         self._waits = _waits()
         self._tries, self._next_try = 0, None
         if self._held_until is None and not self._totals.files[ItemState.WAITING]:
             self._trouble = None
-        self._good_at = asyncio.get_running_loop().time()
 
     def _is_out_of_patience(self, error: AppError) -> bool:
         if self._patience_s is None:

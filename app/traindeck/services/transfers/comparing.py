@@ -91,7 +91,7 @@ class Doubt:
 
     index: int
     place: Path
-    local: Side
+    local: Known
     row: ObjectRow
 
 

@@ -418,21 +418,23 @@ class TransferEngine:
     async def _work(self, active: ActiveTransfer, unit: Unit) -> None:
         """One piece after the other, as long as there is one for one more."""
         following: tuple[ActiveTransfer, Unit] | None = (active, unit)
-        while following is not None:
-            await self._do(*following)
-            following = None if self._is_closing else self._next()
-            self.dispatch()
-
-    async def _do(self, active: ActiveTransfer, unit: Unit) -> None:
         task = asyncio.current_task()
         assert task is not None
+        while following is not None:
+            active = following[0]
+            with self._setbacks_of(active):
+                while following is not None and following[0] is active:
+                    await self._do(*following, task)
+                    following = None if self._is_closing else self._next()
+                    self.dispatch()
+
+    async def _do(self, active: ActiveTransfer, unit: Unit, task: asyncio.Task[None]) -> None:
         began = self._now()
         active.workers.add(task)
         error: AppError | None = None
         is_done = False
         try:
-            with self._setbacks_of(active):
-                await unit.run()
+            await unit.run()
             is_done = True
         except AppError as known:
             error = known

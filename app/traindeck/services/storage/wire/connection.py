@@ -26,6 +26,12 @@ _HELD_BYTES = 1024 * 1024
 # What the system may hold unsent: keeps the progress honest and a cancelled body short.
 _UNSENT_BYTES = 1024 * 1024
 
+
+def scratch() -> memoryview:
+    """Room for what comes at once."""
+    return memoryview(bytearray(_SLICE_BYTES))
+
+
 ChooseSink = Callable[[int, Mapping[str, str]], Sink | None]
 """Told status and headers, names who takes the body; None: it is kept in the answer."""
 
@@ -54,8 +60,9 @@ class Answered:
 class HttpConnection(asyncio.BufferedProtocol):
     """One request at a time; closes itself when the next one could not be told apart from this one."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, scratch: memoryview) -> None:
         self._loop = loop
+        self._scratch = scratch  # shared by all of one loop: what came is taken out before anybody else is called
         self._transport: asyncio.Transport | None = None
         self._wake: asyncio.Future[None] | None = None
         self._error: BaseException | None = None
@@ -73,7 +80,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         self.idle_since = 0.0
         self._headers: dict[str, str] = {}
         self._chunks: deque[bytes] = deque()
-        self._scratch = memoryview(bytearray(_SLICE_BYTES))
         self._basin: Basin | None = None
         self._left = 0
         self._is_full = False

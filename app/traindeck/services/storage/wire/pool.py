@@ -13,7 +13,7 @@ from traindeck.domain.accounts.profiles import Proxy
 from traindeck.services.http import bounds
 from traindeck.services.http.calls import NotReached
 from traindeck.services.storage.data_ports import Body, Counted
-from traindeck.services.storage.wire.connection import Answered, ChooseSink, HttpConnection, LineBroken
+from traindeck.services.storage.wire.connection import Answered, ChooseSink, HttpConnection, LineBroken, scratch
 
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0
@@ -64,6 +64,7 @@ class ConnectionPool:
         self._places: dict[Server, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(most))
         self._addresses: dict[tuple[str, int], tuple[float, _Addresses]] = {}
         self._asking: dict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._scratch = scratch()
         self._watch: asyncio.TimerHandle | None = None
         self._is_closed = False
 
@@ -134,7 +135,7 @@ class ConnectionPool:
         if self._is_closed:
             raise NotReached(ConnectionAbortedError("closed"))
         loop = asyncio.get_running_loop()
-        connection = HttpConnection(loop)
+        connection = HttpConnection(loop, self._scratch)
         try:
             async with asyncio.timeout(bounds.CONNECT_S):
                 await self._connect(connection, server)

@@ -21,6 +21,7 @@ from traindeck.runtime.files import local_errors
 
 STANDARD_INPUT = "-"
 _MOST_READ = 1 << 20
+_MOST_TEXT = 16 << 20
 
 
 @contextmanager
@@ -102,14 +103,16 @@ def lines_from_standard_input() -> list[str]:
 
 
 def text_of(name: str) -> str:
-    """What is in a file; “-” is standard input."""
+    """What is in a file; “-” is standard input. A device or a mistyped name may hold more than the memory."""
     path = Path(name)
     if name == STANDARD_INPUT:
         with interruptible():
-            content = sys.stdin.buffer.read() if sys.stdin is not None else b""
+            content = sys.stdin.buffer.read(_MOST_TEXT + 1) if sys.stdin is not None else b""
     else:
-        with local_errors(path):
-            content = path.read_bytes()
+        with local_errors(path), path.open("rb") as file:
+            content = file.read(_MOST_TEXT + 1)
+    if len(content) > _MOST_TEXT:
+        raise InvalidInput(text("“{file}” is far too long to be what is wanted.", file=name), text("Check the name."))
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -155,3 +155,11 @@ def test_a_mistake_in_a_file_is_named_with_its_line(traindeck: Traindeck, bucket
 def test_words_that_do_not_fit(traindeck: Traindeck, bucket: str) -> None:
     for words in (("set",), ("show", "--file", "x"), ("delete", "--file", "x"), ("change",)):
         traindeck("obs", "cors", bucket, *words).must_be(2)
+
+
+def test_rules_without_an_end_are_not_read_to_it(traindeck: Traindeck, bucket: str, tmp_path: Path) -> None:
+    with (tmp_path / "rules.json").open("wb") as file:
+        file.truncate(17 << 20)
+    for name in ("rules.json", "-"):
+        answer = traindeck("obs", "cors", bucket, "set", "--file", name, "--yes", given=bytes(17 << 20)).must_be(2)
+        assert "far too long" in answer.said

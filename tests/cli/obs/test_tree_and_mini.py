@@ -121,6 +121,7 @@ def test_what_makes_no_dataset(traindeck: Traindeck, data: Path) -> None:
         ("data", "--share", "3", 2),
         ("data", "--share", "5%", "--per-class", "1", 2),
         ("data", "data/mini", "--per-class", "1", 2),
+        ("/", "--per-class", "1", 2),
         ("obs://cli-bucket", "--per-class", "1", 2),
         ("-", "--per-class", "1", 2),
         ("none", "--per-class", "1", 4),

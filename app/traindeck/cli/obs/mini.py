@@ -61,6 +61,11 @@ def _folder(spelling: str) -> Place:
 
 def _beside(source: Place) -> Place:
     if isinstance(source, Path):
+        if not source.name:
+            raise InvalidInput(
+                text("“{place}” is no folder beside which another could be made.", place=str(source)),
+                text("Specify a destination, for example obs://bucket/data_mini/."),
+            )
         return source.with_name(f"{source.name}_mini")
     if source.is_bucket:
         raise InvalidInput(

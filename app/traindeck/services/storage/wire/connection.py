@@ -122,7 +122,9 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._tell()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        self._is_direct = self._basin is not None and self._left > 0 and not (self._chunks or self._is_full)
+        # What is being poured into the basin at this moment comes first.
+        is_waiting = bool(self._chunks) or self._is_full or self._waits_for_us
+        self._is_direct = self._basin is not None and self._left > 0 and not is_waiting
         if self._basin is not None and self._is_direct:
             return self._basin.room()[: self._left]
         return self._scratch

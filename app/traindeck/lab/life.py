@@ -150,7 +150,7 @@ class Workers:
     """Threads for calls that end by themselves, and so are waited for even by a cancelled task.
 
     Not an executor of the standard library: its futures, with a lock and a twin on the loop for each call, cost a
-    fifth of all that the Lab does for a small object.
+    tenth of all that the Lab does for a small object.
     """
 
     def __init__(self, name: str, threads: int) -> None:

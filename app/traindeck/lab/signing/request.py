@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 from aiohttp import web
@@ -151,6 +151,7 @@ def parsed_date(text: str) -> datetime | None:
     return None
 
 
+@lru_cache(maxsize=64)  # who sends many small objects says the same for a second
 def http_date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)

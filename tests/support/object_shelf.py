@@ -6,12 +6,14 @@ import hashlib
 import inspect
 import itertools
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 from support.listed_names import ListedNames
 from traindeck.domain.errors import Conflict, NotFound
-from traindeck.domain.storage.objects import ObjectPath, ObjectRow
+from traindeck.domain.storage.object_facts import ObjectFacts
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow, as_written
 from traindeck.domain.texts import text
 from traindeck.services.storage.data_ports import (
     Body,
@@ -27,6 +29,8 @@ from traindeck.services.storage.data_ports import (
 )
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.storage.wire.versions import VersionOfKey
+
+META = "x-obs-meta-"
 
 
 @dataclass
@@ -124,6 +128,12 @@ class ObjectShelf(DataPlane):
             return None
         return _found(path, kept)
 
+    async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
+        kept = self.objects[path]
+        written = {name: as_written(value) for name, value in kept.metadata.items()}
+        found = ObjectFacts(path, len(kept.content), kept.etag, kept.modified, kept.content_type)
+        return replace(found, metadata=kept.metadata, written=written)
+
     async def page(
         self, bucket: str, prefix: str = "", *, delimiter: str = "", marker: str = "", most: int = 1000
     ) -> ListingPage:
@@ -142,7 +152,9 @@ class ObjectShelf(DataPlane):
     ) -> str:  # fmt: skip
         upload_id = f"upload-{next(self._numbers)}"
         self.asked.append(f"begin {target.key}")
-        self.uploads[upload_id] = _Upload(target, dict(metadata or {}))
+        said = dict(metadata or {})
+        said |= {name[len(META) :]: unquote(value) for name, value in (head or {}).items() if name.startswith(META)}
+        self.uploads[upload_id] = _Upload(target, said)
         return upload_id
 
     async def put_part(

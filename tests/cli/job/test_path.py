@@ -41,6 +41,16 @@ def test_a_job_from_the_first_file_to_the_fetched_outputs(
 
     log = program("job", "logs", "last").must_be(0)
     assert log.raw == followed.raw, "followed or read afterwards: the same bytes"
+    if os.name != "nt":  # a pipe is closed otherwise there
+        for more in ((), ("--json",)):
+            reading, writing = os.pipe()
+            os.close(reading)  # nobody reads, not even the first line
+            command = [sys.executable, "-m", "traindeck", "job", "logs", "last", *more]
+            heard = subprocess.run(
+                command, stdout=writing, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=PATIENT_S
+            )
+            os.close(writing)
+            assert (heard.returncode, heard.stderr) == (0, b"")
     found = program("job", "logs", "last", "--worker", "0", "--grep", r"test_accuracy \d").must_be(0).out.splitlines()
     assert found == [line for line in log.out.splitlines() if "test_accuracy 0" in line]
     *lines, last = program("job", "logs", "last", "--json").must_be(0).rows

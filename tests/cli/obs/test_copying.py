@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sysconfig
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from support.cli_commands import Answer, Traindeck, put_files, s3, tree
 from traindeck.domain.transfers.name_filter import NameFilter
+from traindeck.services.transfers import moving
 
 HERE = "obs://copy-bucket/"
 TREE = {"a.jpg": b"1", "b.txt": b"22", "train/c.jpg": b"333", "train/deep/d.jpg": b"4444", "数据/图.png": b"55555"}
@@ -175,6 +177,36 @@ def test_class_type_and_metadata_are_kept_and_files_stay_equal(
     assert cold["StorageClass"] == "GLACIER" and cold["Metadata"]["owner"] == "me"
     traindeck("obs", "cp", "-", f"{HERE}pipe", *said, given=b"from a pipe").must_be(0)
     assert head_of(bucket, "pipe")["ContentType"] == "x-a/b"
+
+
+WEB = {
+    "CacheControl": "max-age=60",
+    "ContentDisposition": 'attachment; filename="x"',
+    "ContentEncoding": "gzip",
+    "ContentLanguage": "zh",
+    "Expires": datetime(2030, 1, 1, tzinfo=UTC),
+}
+
+
+def test_a_copy_in_parts_says_all_that_its_source_says(
+    traindeck: Traindeck, bucket: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "_ONE_COPY_BYTES", 100_000)
+    metadata = {"owner": "me", "kept": "yes"}
+    s3(bucket).put_object(
+        Bucket="copy-bucket", Key="big", Body=bytes(300_000), ContentType="x-a/b", Metadata=metadata, **WEB
+    )
+    size = ("--part-size", "100KiB")
+    traindeck("obs", "cp", f"{HERE}big", f"{HERE}same", *size).must_be(0)
+    same = head_of(bucket, "same")
+    assert same["ETag"].endswith('-3"') and {name: same[name] for name in WEB} == WEB
+    assert same["ContentType"] == "x-a/b" and metadata.items() <= same["Metadata"].items()
+    said = ("--class", "WARM", "--metadata", "owner=you", "--content-type", "x-c/d")
+    traindeck("obs", "cp", f"{HERE}big", f"{HERE}other", *size, *said).must_be(0)
+    other = head_of(bucket, "other")
+    assert other["ETag"].endswith('-3"') and {name: other[name] for name in WEB} == WEB
+    assert (other["ContentType"], other["StorageClass"]) == ("x-c/d", "STANDARD_IA")
+    assert {"owner": "you", "kept": "yes"}.items() <= other["Metadata"].items()
 
 
 def test_sizes_and_heads_that_cannot_be_are_refused(

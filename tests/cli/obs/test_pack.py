@@ -79,6 +79,29 @@ def test_objects_are_packed_within_the_service(traindeck: Traindeck, tmp_path: P
         assert {info.name: archive.extractfile(info).read() for info in archive} == content
 
 
+def test_an_index_that_is_damaged_was_not_mistyped(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    make(tmp_path / "data", 2)
+    traindeck("obs", "pack", "data", "out").must_be(0)
+    (tmp_path / "out" / "index.jsonl").write_bytes(b'{"path": "a"')
+    for words in (("--list", "out"), ("--unpack", "out", "back")):
+        assert "Line 1 of the index" in traindeck("obs", "pack", *words).must_be(1).said
+
+
+def test_the_worst_of_the_files_unpacked_decides(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
+    content = make(tmp_path / "data", 20)
+    traindeck("obs", "mb", "packed").must_be(0)
+    traindeck("obs", "pack", "data", "obs://packed/p/", "--files-per-shard", "10").must_be(0)
+    traindeck("obs", "rm", "obs://packed/p/shard-000001.tar").must_be(0)
+    rows = traindeck("obs", "pack", "--unpack", "obs://packed/p/", "some", "--json").must_be(4).rows
+    assert (rows[-1]["failed"], rows[-1]["files"]) == (10, len(content) - 10)
+    for damaged in ("shard-000000.tar", "shard-000003.tar"):  # before and behind the one that is missing
+        traindeck("obs", "cp", f"obs://packed/p/{damaged}", "whole.tar").must_be(0)
+        (tmp_path / "broken.tar").write_bytes(bytes((tmp_path / "whole.tar").stat().st_size))
+        traindeck("obs", "cp", "broken.tar", f"obs://packed/p/{damaged}").must_be(0)
+        traindeck("obs", "pack", "--unpack", "obs://packed/p/", f"from-{damaged}").must_be(1)
+        traindeck("obs", "cp", "whole.tar", f"obs://packed/p/{damaged}").must_be(0)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="names that are no text are POSIX's")
 def test_what_cannot_be_packed_is_named_and_nothing_is_sent(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]

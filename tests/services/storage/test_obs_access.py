@@ -402,7 +402,7 @@ async def test_trouble_is_told_as_what_it_is(way: Way, bucket: str, unused_port:
         page = Answer(200, b"<html>please sign in</html>", {"Content-Type": "text/html"})
         for call in (spoilt.access.policy(bucket), spoilt.access.acl(ObjectPath(bucket))):
             proxy.faults.append(page)
-            with pytest.raises(ServiceTrouble, match="cannot be read"):
+            with pytest.raises(ServiceTrouble, match="web page"):
                 await call
         # An empty answer is no policy, and none may be written on the strength of it.
         proxy.faults.append(Answer(200))

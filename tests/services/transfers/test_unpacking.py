@@ -11,7 +11,7 @@ import pytest
 
 from support.object_shelf import ObjectShelf
 from support.transfer_works import BUCKET, content_of, done, tree, working
-from traindeck.domain.errors import InvalidInput, LocalTrouble, NotFound
+from traindeck.domain.errors import LocalTrouble, NotFound
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.records import TransferState
@@ -138,7 +138,7 @@ async def test_no_name_leads_out_of_the_target(
 async def test_a_broken_line_is_named(shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path, line: bytes) -> None:
     good = b'{"path": "a", "shard": "s", "offset": 0, "size": 0}\n'
     shelf.keep(PACKED.join("index.jsonl"), good * 2 + line)
-    with pytest.raises(InvalidInput, match="Line 3"):
+    with pytest.raises(LocalTrouble, match="Line 3"):
         await Unpacking(PackedBucket(PACKED, disk, shelf), tmp_path / "out", disk).run()
 
 

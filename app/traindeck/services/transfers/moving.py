@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -245,11 +245,14 @@ async def _said_of(active: ActiveTransfer, item: Item) -> dict[str, str] | None:
     rules = active.record.order.rules
     head = {"x-obs-storage-class": rules.storage_class} if rules.storage_class else {}
     if rules.content_type or rules.metadata:
-        # Only all of it can be replaced, so what stays is said again.
-        facts = await (await active.plane()).facts(active.remote(item))
-        change = HeadChange(rules.content_type or None, metadata=dict(rules.metadata))
-        head |= whole_head(facts, change) | {"x-obs-metadata-directive": "REPLACE"}
+        head |= await _all_said_of(active, item, rules.metadata) | {"x-obs-metadata-directive": "REPLACE"}
     return head or None
+
+
+async def _all_said_of(active: ActiveTransfer, item: Item, metadata: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Only all of it can be replaced, so what stays is said again."""
+    facts = await (await active.plane()).facts(active.remote(item))
+    return whole_head(facts, HeadChange(active.record.order.rules.content_type or None, metadata=dict(metadata)))
 
 
 class PartedCopy(PartsThere):
@@ -277,12 +280,15 @@ class PartedCopy(PartsThere):
             size = rules.part_bytes
         elif not size or part_count(found.size_bytes, size) > _MOST_SAME_PARTS:
             size = min(MOST_PART_BYTES, max(_LEAST_PART_BYTES, part_bytes(found.size_bytes)))
-        # The metadata goes along, and what it says of the parts must be true of the copy.
-        metadata = dict(found.metadata) | dict(rules.metadata) | {PART_BYTES_NAME: str(size)}
+        # What it says of its parts must be true of the copy.
+        metadata = dict(rules.metadata) | {PART_BYTES_NAME: str(size)}
         if not found.is_encrypted and is_plain_md5(found.etag):
             metadata[MD5_NAME] = found.etag
         now = replace(self.item, etag=found.etag, size_bytes=found.size_bytes, part_bytes=size)
-        await self.begin_there(now, metadata, found.content_type)
+        head = await _all_said_of(self.active, self.item, metadata.items())
+        if rules.storage_class:
+            head["x-obs-storage-class"] = rules.storage_class
+        await self.begin_there(now, {}, head)
 
     async def move(self, number: int) -> SentPart:
         active, item = self.active, self.item

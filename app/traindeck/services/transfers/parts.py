@@ -149,8 +149,8 @@ class PartsThere(InParts):
     def target(self) -> ObjectPath:
         return target_of(self.active, self.item)
 
-    async def begin_there(self, now: Item, metadata: Mapping[str, str], content_type: str = "") -> None:
-        """NotOffered: the service does not take parts."""
+    async def begin_there(self, now: Item, metadata: Mapping[str, str], head: Mapping[str, str] | None = None) -> None:
+        """NotOffered: the service does not take parts. `head`: all that is to be said, spelled as OBS does."""
         rules = self.active.record.order.rules
         active, target, journal = self.active, self.target, self.active.engine.journal
         if self.item.part_bytes and not self.item.upload_id:
@@ -160,7 +160,7 @@ class PartsThere(InParts):
         active.begun.add(target)
         await journal.begin_parts(active.id, self.item)
         upload_id = await (await active.plane()).begin_upload(
-            target, metadata, content_type=rules.content_type or content_type, storage_class=rules.storage_class
+            target, metadata, head=head, content_type=rules.content_type, storage_class=rules.storage_class
         )
         self.item = replace(self.item, upload_id=upload_id)
         await journal.begin_parts(active.id, self.item)

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble, NotFound, ServiceTrouble
+from traindeck.domain.errors import AppError, LocalTrouble, NotFound, ServiceTrouble
 from traindeck.domain.outcomes import of_file, worst
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
@@ -126,7 +126,7 @@ class PackedFolder(PackedPlace):
 
 
 async def entries(place: PackedPlace) -> AsyncIterator[list[IndexEntry]]:
-    """The lines of the index, some at a time; InvalidInput names the first that is none."""
+    """The lines of the index, some at a time; LocalTrouble names the first that is none."""
     rest, number = b"", 0
     async for content in place.index():
         *lines, rest = (rest + content).split(b"\n")
@@ -140,7 +140,7 @@ def _entry(line: bytes, number: int, place: PackedPlace) -> IndexEntry:
     try:
         return IndexEntry.parse(line)
     except ValueError as error:
-        raise InvalidInput(
+        raise LocalTrouble(
             text("Line {number} of the index of {place} cannot be read.", number=number, place=str(place.folder)),
             text("The index is damaged, or of another program. Pack the files again."),
             str(error),

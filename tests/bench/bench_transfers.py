@@ -378,13 +378,19 @@ What bounds these figures, measured beside them:
 - Small files are bounded by the lock of Python: one core does nearly all. Of 10,000 downloads by `py-spy`, 23 % is
   asking (signing, pool, retries), 17 % handing over to the disk and waiting for the lock there, 14 % loading modules,
   6 % reading the head. Larger batches for the disk (256 files, gathered for 20 ms) were tried: no gain that could be
-  measured.
+  measured. Of 10,000 uploads by `py-spy`, 40 % is asking (4 % signing), 15 % start; the disk is asked 83 times and the
+  journal 72 times for all of them, so there is little left to gather. Connections with their own room for what arrives
+  took 64 MB together; they share it.
 - Packing reads and hashes every file as sending it by itself does, and a sender with many requests under way hardly
   feels 20 ms. What it saves is the reading: each job that reads the files later asks for a few archives, not for each
   file. The advice to pack says so.
 - Python starts in {known.python_s * 1000:.0f} ms. The smallest command, which lists an empty folder, takes
   {start.seconds:.2f} s with {start.cpu_s:.2f} s of CPU, nearly all of it for loading modules. That is most of a sync
-  that finds nothing to do, and most of what rclone's size-only mode takes for all of it.
+  that finds nothing to do, and most of what rclone's size-only mode takes for all of it. On a busy machine the rest was
+  0.15 s of CPU for 10,000 files, and 0.13 s since equal files are compared as tuples and marked in place: 0.03 s for
+  writing down that they are equal, 0.01 s for reading what is remembered of them, the rest for reading the folder,
+  the listing and comparing. Another decoder for the texts of the database was tried, and took four times as long. One
+  row for all equal files would save the writing; the list of files of a transfer would no longer name them.
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import tracemalloc
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -87,6 +88,35 @@ async def test_no_more_connections_than_allowed(lab: LabProcess, lab_obs: Store,
                 group.create_task(plane.put(ObjectPath(bucket, f"k{number}"), BytesBody(b"x")))
         assert proxy.connections == 3
         assert len((await plane.page(bucket)).rows) == 20
+
+
+async def test_many_connections_share_the_room_for_what_arrives_and_mix_nothing_up() -> None:
+    count, size = 32, 2_000
+    halfway = asyncio.Barrier(count)
+
+    async def script(line: Line) -> None:
+        content = (await line.head()).split()[1].rpartition("/")[2].encode() * (size // 2)
+        await line.say(b'HTTP/1.1 200 OK\r\nETag: "x"\r\nContent-Length: %d\r\n\r\n' % size + content[: size // 2])
+        await halfway.wait()  # all lines are open, and each has the half of its answer
+        await line.say(content[size // 2 :])
+        await line.head()
+
+    async with WrittenServer(script) as server, plane_at(server.url) as plane:
+
+        async def fetched(key: str) -> bytes:
+            pieces: list[bytes] = []
+            await plane.get(ObjectPath("bucket", key), pieces.append)
+            return b"".join(pieces)
+
+        tracemalloc.start()
+        try:
+            keys = [f"{number:02}" for number in range(count)]
+            contents = await asyncio.gather(*map(fetched, keys))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert contents == [key.encode() * (size // 2) for key in keys]
+        assert server.connections == count and peak < count * 100_000
 
 
 async def test_what_is_idle_for_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

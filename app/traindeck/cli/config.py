@@ -96,7 +96,7 @@ def _show(call: Call, findings: Findings, wanted: Sequence[Offer]) -> None:
         output.note(f"{tool.value}: {file}")
     if not output.json_wanted and wanted:
         heads = [say("Name"), say("From"), say("Region"), say("OBS endpoint"), say("Key"), say("Found")]
-        output.table(heads, [_row(call, offer) for offer in wanted])
+        output.table(heads, [_row(call, offer) for offer in wanted], firm=frozenset({0, 3}))
     for one in findings.left_out:
         output.note(say("Left out: “{name}” of {tool}. {reason}", name=one.remote, tool=one.tool, reason=one.reason))
     for offer in wanted:

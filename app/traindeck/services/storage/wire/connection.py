@@ -73,6 +73,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._waits_for_us = False
         self._moved_at = 0.0
         self._moved_before = 0
+        self._looked_at = 0.0
         self._passed_bytes = 0  # taken from the line, and given to it
         self._pace = 0.0, 0
         self._head_bytes = 0
@@ -209,6 +210,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._forget_answer(method)
         self._is_busy = True
         self._moved_at = self._loop.time()
+        self._looked_at = self._moved_at
         self._pace = self._moved_at, self._passed_bytes - self._unsent
         sent = _Sent(counted, len(head))
         try:
@@ -244,10 +246,12 @@ class HttpConnection(asyncio.BufferedProtocol):
             if is_slow:
                 self._give_up(f"fewer than {bounds.PACE_BYTES} bytes in {bounds.ANSWER_S:.0f} s")
                 return
-        if is_ours_to_wait or moved != self._moved_before:
+        if is_ours_to_wait:
             self._moved_at = now
-            self._moved_before = moved
-        elif now - self._moved_at > bounds.SILENCE_S:
+        elif moved != self._moved_before:  # nobody says when what was handed to the system leaves it
+            self._moved_at = max(self._moved_at, self._looked_at)
+        self._moved_before, self._looked_at = moved, now
+        if now - self._moved_at > bounds.SILENCE_S:
             self._give_up(f"nothing moved for {bounds.SILENCE_S:.0f} s")
             return
         if self._is_busy and self._is_kept and self._answer_since and now - self._answer_since > bounds.ANSWER_S:

@@ -273,9 +273,11 @@ def test_who_waits_longest_makes_room(patient: TwoPorts) -> None:
     wire = wire_of(patient)
     ask = kept(wire, "GET", "/box")
     with ExitStack() as opened:
-        first, *others = [opened.enter_context(connected(patient.obs, ask)) for _ in range(4)]
-        for sock in (first, *others):
-            assert answer(sock).status == 200
+        made: list[socket.socket] = []
+        for _ in range(4):  # one after the other: who is answered first waits longest
+            made.append(opened.enter_context(connected(patient.obs, ask)))
+            assert answer(made[-1]).status == 200
+        first, *others = made
         first.sendall(ask)
         assert answer(first).status == 200
         newcomer = opened.enter_context(connected(patient.obs, ask))

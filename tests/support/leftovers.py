@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +49,8 @@ class Leftovers:
 
     def end_processes(self) -> None:
         for process in self._new_processes():
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # it may end at this very moment
+                process.kill()
         psutil.wait_procs(self._new_processes(), timeout=PATIENT_S)
 
     def _new_processes(self) -> list[psutil.Process]:

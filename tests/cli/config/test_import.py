@@ -102,7 +102,7 @@ def test_remotes_of_rclone_are_shown_added_known_again_replaced_and_named_anew(
 
 def test_an_encrypted_file_of_rclone_is_refused(traindeck: Traindeck, user: dict[str, str]) -> None:
     make_remote(user, "hw", "obs.cn-east-3.myhuaweicloud.com", provider="HuaweiOBS", region="cn-east-3")
-    program = f"{sys.executable} -c print('password')"
+    program = f"\"{sys.executable}\" -c print('password')"
     rclone(user, "config", "encryption", "set", "--password-command", program)
     refused = traindeck("config", "import", "--yes", environment=user).must_be(2)
     assert "encrypted" in refused.said and "rclone config encryption remove" in refused.said

@@ -183,6 +183,13 @@ class StorageClient(ObsClient):  # type: ignore[misc]
 
     def _prepare_response_data(self, result: http.client.HTTPResponse, size: int) -> bytes | None:
         """All of an answer, within bounds: the SDK reads for as long as something comes."""
+        try:
+            return self._whole(result, size)
+        except BaseException:
+            result.close()  # it keeps the line open, which nobody reads any more
+            raise
+
+    def _whole(self, result: http.client.HTTPResponse, size: int) -> bytes | None:
         pieces, held = list[bytes](), 0
         while piece := result.read(size):
             held += len(piece)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.columns import aligned, width
-from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.exit_codes import CREDENTIALS, DONE, FAILED, SERVICE
 from traindeck.cli.main import Call
+from traindeck.cli.profile import check_document
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, text
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from traindeck.domain.accounts.profiles import Check
     from traindeck.services.diagnosis.diagnosis import Diagnosis
 
-_CREDENTIALS, _SERVICE = 3, 5
 _TITLE_COLUMNS = 20
 _OF_NETWORK = {"dns", "proxy", "connection", "tls"}
 _OF_ACCOUNT = {"account", "clock", "obs", "project", "modelarts", "write"}
@@ -40,7 +40,7 @@ async def diag(call: Call) -> int:
         found = await diagnosis.run(name, told)
         written = await _report(call, diagnosis, found) if call.options.bundle else ""
     if output.json_wanted:
-        output.document({"profile": name, "checks": [_row(check) for check in found], "bundle": written})
+        output.document({"profile": name, "checks": [check_document(check) for check in found], "bundle": written})
     return _code(found)
 
 
@@ -66,22 +66,12 @@ async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check]) -> s
     return str(file)
 
 
-def _row(check: Check) -> dict[str, object]:
-    return {
-        "id": check.id,
-        "title": say(check.title),
-        "passed": check.passed,
-        "fact": say(check.fact),
-        "hint": say(check.hint) if check.hint is not None else "",
-    }
-
-
 def _code(found: Sequence[Check]) -> int:
     wrong = {check.id for check in found if check.passed is False}
     if wrong & _OF_NETWORK:
-        return _SERVICE
+        return SERVICE
     if wrong & _OF_ACCOUNT:
-        return _CREDENTIALS
+        return CREDENTIALS
     if any(check.may_try_again for check in found if check.id in _OF_ACCOUNT):
-        return _SERVICE  # nobody answered
+        return SERVICE  # nobody answered
     return FAILED if wrong else DONE

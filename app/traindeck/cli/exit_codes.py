@@ -7,9 +7,12 @@ from traindeck.domain.errors import AppError
 DONE = 0
 FAILED = 1
 USAGE = 2
+CREDENTIALS = 3
+NOT_FOUND = 4
+SERVICE = 5
 INTERRUPTED = 130
 
-_OF_KINDS = {"usage": USAGE, "credentials": 3, "not_found": 4, "service": 5}
+_OF_KINDS = {"usage": USAGE, "credentials": CREDENTIALS, "not_found": NOT_FOUND, "service": SERVICE}
 
 
 def code_of(error: AppError) -> int:

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.exit_codes import DONE
+from traindeck.cli.exit_codes import CREDENTIALS, DONE, SERVICE
 from traindeck.cli.main import Call
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider, Signature, parse_proxy
@@ -21,9 +21,6 @@ from traindeck.services.accounts.key_checks import read_credentials
 
 if TYPE_CHECKING:
     from traindeck.domain.accounts.profiles import Check
-
-_CREDENTIALS = 3
-_SERVICE = 5
 
 
 async def add(call: Call) -> int:
@@ -113,7 +110,7 @@ async def check(call: Call) -> int:
                 "valid": check_up.accepted,
                 "verdict": say(check_up.verdict),
                 "ends": check_up.expires,
-                "checks": [_finding(check) for check in check_up.checks],
+                "checks": [check_document(check) for check in check_up.checks],
             }
         )
     else:
@@ -127,8 +124,8 @@ async def check(call: Call) -> int:
         if check.hint is not None:
             call.output.note(f"{say(check.title)}: {say(check.hint)}")
     if check_up.accepted is False or any(check.passed is False for check in check_up.checks):
-        return _CREDENTIALS
-    return _SERVICE if any(check.may_try_again for check in check_up.checks) else DONE
+        return CREDENTIALS
+    return SERVICE if any(check.may_try_again for check in check_up.checks) else DONE
 
 
 async def remove(call: Call) -> int:
@@ -160,7 +157,7 @@ def _document(profile: Profile, current: str) -> dict[str, object]:
     return {"name": profile.name, "current": profile.name == current, **asdict(profile)}
 
 
-def _finding(check: Check) -> dict[str, object]:
+def check_document(check: Check) -> dict[str, object]:
     return {
         "id": check.id,
         "title": say(check.title),

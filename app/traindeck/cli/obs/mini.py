@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,8 +134,7 @@ async def _moved(call: Call, core: DataCore, source: Place, target: Place, names
     pairs = tuple((name, name) for name in names)
     wanted = order(call.profile(core), source, target)
     compare = None if wanted.kind is Kind.COPY else SEND.compare
-    wanted = order(call.profile(core), source, target, Rules(chosen=pairs, compare=compare))
-    number = await core.transfers.begin(wanted)
+    number = await core.transfers.begin(replace(wanted, rules=Rules(chosen=pairs, compare=compare)))
     _, trouble = await to_its_end(call.output, core.transfers, number, source.name)
     if trouble is not None:
         raise trouble

@@ -31,7 +31,8 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.ui.qt import loop as qt_loop
 from traindeck.ui.qt.texts import QtTexts
 from traindeck.ui.shell.main_window import MainWindow, make_frame
-from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.journal import NewsKind, Subject, Topic
+from traindeck.viewmodels.shell.notices import LAB_STOPPED, Mending, Notices
 from traindeck.viewmodels.shell.preferences import WindowState
 
 if TYPE_CHECKING:  # loaded while the frame is in sight already
@@ -148,7 +149,7 @@ async def _main(
             return await _cannot_start(trouble, stop, has_guest=guest is not None)
         furniture = owned.enter_context(ExitStack())
         # The window outlives the tasks: each of them may still have a dialog of it to close.
-        scope = await owned.enter_async_context(TaskScope(notices.report))
+        scope = await owned.enter_async_context(TaskScope(notices.report, notices.succeeded))
         shell = Shell(window, theme, scope, start.request_quit)
         runs = _first_runs(core, scope, shell)
         from traindeck.services.accounts.connections import ADAPTERS
@@ -265,14 +266,15 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
     async def until_free() -> None:
         try:
             await program.workspace.until_free(
-                lambda name: models.notices.news(
+                lambda name: models.notices.hold(
+                    _LANGUAGE,
                     text("The language changes as soon as “{name}” is closed.", name=name),
                     text("What you changed there stays until you save or discard it."),
-                    name=_LANGUAGE,
+                    is_error=False,
                 )
             )
         finally:
-            models.notices.settled(_LANGUAGE)
+            models.notices.clear(_LANGUAGE)
 
     async def rebuild() -> None:
         """Step by step, so that the window answers between them; the old one stays until the new one is there."""
@@ -317,15 +319,24 @@ def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:
     """Start the Lab beside the window, say so when it cannot, and tell the panels when it comes and goes."""
     from traindeck.viewmodels.lab.lab_page import START
 
-    async def start() -> None:
-        await core.lab.start()
-        models.notices.settled(START)
+    notices, lab = models.notices, Topic(Subject.LAB)
 
-    def try_again() -> None:
+    async def start() -> None:
+        try:
+            await core.lab.start()
+        except AppError as error:
+            # Its page says more, where that is open; there is one banner for a Lab that does not run.
+            notices.hold(LAB_STOPPED, error.title, error.hint, error.detail, topic=lab)
+
+    def start_again() -> None:
         scope.start(START, start, Repeat.REPLACE)
 
     def noticed(address: LabAddress | None) -> None:
-        models.notices.settled(START)
+        if address is None:
+            hint = text("Its buckets and jobs are kept. Start it to use them again.")
+            notices.hold(LAB_STOPPED, text("The Lab is stopped."), hint, is_error=False, topic=lab)
+        else:
+            notices.clear(LAB_STOPPED)
         models.status.lab_stopped(address is None)
         models.status.load()
         if address is None or not models.accounts.accounts.is_lab:
@@ -336,9 +347,9 @@ def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:
         if models.jobs.form.state.offer_trouble is not None:
             models.jobs.form.load_offer()
 
-    models.notices.can_retry(START, try_again)
+    notices.mends(LAB_STOPPED, Mending(text("Start the Lab"), start_again))
     core.lab.news.add(noticed)
-    try_again()
+    start_again()
 
 
 async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None) -> int:
@@ -428,7 +439,8 @@ def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
             continue
         kept = left.with_suffix(".kept")
         left.replace(kept)
-        notices.news(
+        notices.journal.tell(
+            NewsKind.NOTE,
             text("TrainDeck ended unexpectedly last time."),
             text("Runs and files are safe. What is known of it is in {file}.", file=str(kept)),
         )

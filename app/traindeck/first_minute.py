@@ -16,6 +16,7 @@ from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.texts import say
 from traindeck.runtime.clock import utc_now
 from traindeck.ui.shell.main_window import FIRST_SIZE
+from traindeck.viewmodels.shell.journal import NewsKind
 
 PICTURE = "traindeck-first-minute.png"
 _OFFER_S = 60.0
@@ -79,17 +80,17 @@ async def _take_picture(program: Program) -> bool:
 
 async def _submitted(program: Program) -> Run | None:
     """Press Submit; None when what came back was an error."""
-    form, notices = program.models.jobs.form, program.models.notices
+    form, journal = program.models.jobs.form, program.models.notices.journal
     sent: list[Run] = []
 
     def problems() -> list[str]:
-        found = [f"{say(notice.title)} {say(notice.hint)}" for notice in notices.all if notice.is_error]
+        found = [f"{say(told.title)} {say(told.hint)}" for told in journal.entries if told.kind is NewsKind.FAILED]
         return found + [say(error) for error in form.state.errors.values()]
 
     form.submitted.connect(sent.append)
     try:
         form.submit()
-        await _until(lambda: bool(sent or problems()), form.submitted, form.refused, notices.changed)
+        await _until(lambda: bool(sent or problems()), form.submitted, form.refused, journal.told)
     finally:
         form.submitted.disconnect(sent.append)
     for problem in () if sent else problems():

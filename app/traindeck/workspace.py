@@ -11,7 +11,6 @@ from typing import TypeVar
 from PySide6.QtWidgets import QDialog
 
 from traindeck.assembly.core import Core
-from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.settings import Settings
@@ -40,6 +39,7 @@ from traindeck.viewmodels.rooms import (
     StorageRoom,
     TransfersRoom,
 )
+from traindeck.viewmodels.shell.journal import Journal
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences, WindowState
 from traindeck.viewmodels.shell.status import Status
@@ -97,7 +97,7 @@ class Models:
 
 def _storage(core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> StorageRoom:
     buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
-    buckets.deleting.news.connect(partial(_tell, notices))
+    buckets.deleting.news.connect(partial(_tell, notices.journal))
     moving = Moving(core.transfers, scope)
     moving.touched.connect(buckets.was_touched)
     moving.arrived.connect(buckets.arrived)
@@ -109,7 +109,7 @@ def _storage(core: Core, scope: TaskScope, notices: Notices, settings: Settings)
         marks=PublicMarks(core.connections, buckets, scope),
         removals=BucketRemovals(core.connections, scope),
         favourites=Favourites(core.settings, core.disk, scope, settings),
-        bulk=BulkWork(core.connections, scope, notices),
+        bulk=BulkWork(core.connections, scope, notices.journal),
         changes=ChangedPlaces(core.transfers, scope),
         connections=core.connections,
         planes=core.planes,
@@ -151,7 +151,8 @@ class Workspace:
         self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
         sample, connect = self.jobs.fill_in_sample, self.accounts.connect_account
-        await _added(shell, FrameFeature(shell, models.preferences, models.status, sample, connect, lab.open))
+        looks, status, notices = models.preferences, models.status, models.notices
+        await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open))
         shell.add_commands()
 
     def start(self, pages: OpenPages) -> None:
@@ -203,5 +204,5 @@ async def _added(shell: Shell, room: Room) -> Room:
     return room
 
 
-def _tell(notices: Notices, news: News) -> None:
-    notices.news(news.message, action=news.undo, words=text("Undo") if news.undo else None)
+def _tell(journal: Journal, news: News) -> None:
+    journal.done(news.message, undo=news.undo)

@@ -278,9 +278,9 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     hands.window.commands.run("run.refresh")
     bar = hands.window.notice_bar
     await hands.until(lambda: bar.isVisible() and "refused" in bar.title.text())
-    tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.retry.text(),
-         notices=len(hands.program.models.notices.all))  # fmt: skip
-    await hands.click(bar.retry)
+    tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.remedy.text(),
+         notices=len(hands.program.models.notices.conditions))  # fmt: skip
+    await hands.click(bar.remedy)
     await hands.until(lambda: isinstance(hands.dialog(), ProfileDialog))
     again = hands.dialog()
     assert isinstance(again, ProfileDialog)
@@ -289,7 +289,7 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     await hands.click(again.session)
     await hands.until(lambda: again.checks.isVisible() and again.save.isEnabled())
     await hands.press(Qt.Key.Key_Escape)
-    await hands.until(lambda: not hands.program.models.notices.all)
+    await hands.until(lambda: not hands.program.models.notices.conditions)
     tell("accepted", words=hands.texts())
 
 

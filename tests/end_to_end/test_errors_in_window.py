@@ -177,7 +177,7 @@ def test_keys_that_are_taken_away_are_replaced_without_a_restart(home: Path, tmp
             rotated.touch()
             refused = window.told("refused")
             assert "campus" in refused["title"] and "waits" in refused["hint"]
-            assert (refused["button"], refused["notices"]) == ("Paste new keys…", 1)
+            assert (refused["button"], refused["notices"]) == ("Enter new keys…", 1)
             window.told("accepted")
             window.must_be_well()
     # The Lab, which made the keys, has them in its own folder.

@@ -33,6 +33,7 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.frame_feature import frame_commands
 from traindeck.ui.shell.main_window import MainWindow, Panel
+from traindeck.ui.shell.toasts import Toasts
 from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences, WindowState
@@ -84,6 +85,7 @@ class Frame:
     services: Services
     preferences: Preferences
     asked_to_close: list[int]
+    toasts: Toasts
 
 
 _PANELS = (
@@ -142,7 +144,9 @@ def frame(
         toolbar=("job.new", "-", "view.palette", "account.add"),
     )
     fill(window)
-    window.setStatusBar(StatusBar(status, window))
+    bar = StatusBar(status, window)
+    window.setStatusBar(bar)
+    toasts = Toasts(notices, looks, lambda _: None, window, bar)
     commands.add(
         Command("job.new", say("&New job"), _nothing, shortcut="Ctrl+N", menu="file", icon="plus"),
         Command("account.add", say("&Connect your account"), _nothing, menu="account", icon="key"),
@@ -150,7 +154,7 @@ def frame(
         *frame_commands(window, preferences, lambda: asked.append(1)),
     )
     try:
-        yield Frame(window, looks, commands, notices, status, services, preferences, asked)
+        yield Frame(window, looks, commands, notices, status, services, preferences, asked, toasts)
     finally:
         status.close()
         disk.close()

@@ -21,6 +21,10 @@ Work = Callable[[], Awaitable[object]]
 Report = Callable[[str, AppError], None]
 
 
+def _unheard(_: str) -> None:
+    """Nobody asked to be told."""
+
+
 class Repeat(Enum):
     """What starting a name that is still running means."""
 
@@ -31,11 +35,12 @@ class Repeat(Enum):
 class TaskScope:
     """Owns the tasks of one window, dock or job; none outlives `async with`.
 
-    Children fail alone: each failure is reported once, under the task's name.
+    Children fail alone: each failure is reported once, under the task's name; `succeeded` is told of the others.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, succeeded: Callable[[str], None] = _unheard) -> None:
         self._report = report
+        self._succeeded = succeeded
         self._running: dict[str, asyncio.Task[None]] = {}
         self._group = asyncio.TaskGroup()
         self._open = False
@@ -81,6 +86,7 @@ class TaskScope:
             await asyncio.wait([before])  # its cleanup ends before we begin
         try:
             await work()
+            self._succeeded(name)
         except Exception as error:
             causes = list(leaves(error))
             known = [cause for cause in causes if isinstance(cause, AppError)]

@@ -27,7 +27,7 @@ from traindeck.ui.accounts.profile_dialog import FileDrop, ProfileDialog, is_cre
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.bars import NoticeBar
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
-from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.notices import KEYS, Mending, Notices
 
 AK, SK, TOKEN, PASSWORD = "AKIAEXAMPLE123456789", planted.SECRET_KEY, planted.TOKEN, planted.PROXY_PASSWORD
 RUNNING = Check(text("OBS"), None, text("Checking…"), None, "obs", is_running=True)
@@ -232,13 +232,14 @@ async def test_one_banner_for_refused_keys_with_the_way_out(theme: Theme, qtbot:
     bar.resize(900, 100)
     bar.show()
     why = KeysRefused(text("The access key AKIA…89 is not known to obs.example.com."), text("Look it up."), "HTTP 403")
-    notices.keys_refused("campus", why, text("Paste new keys…"), lambda: pressed.append("paste"))
+    remedy = Mending(text("Enter new keys…"), lambda: pressed.append("paste"))
+    notices.hold(KEYS + "campus", text("The keys of “{name}” are refused.", name="campus"), why.title, remedy=remedy)
     for task in ("list buckets", "upload", "follow"):
         notices.report(task, why)
-    assert len(notices.all) == 1
-    assert "campus" in bar.title.text() and "waits" in bar.hint.text() and "not known" in bar.hint.text()
-    assert bar.retry.text() == "Paste new keys…"
-    qtbot.mouseClick(bar.retry, Qt.MouseButton.LeftButton)
-    assert pressed == ["paste"] and len(notices.all) == 1, "it stays until the keys work"
-    notices.keys_work("campus")
-    assert not notices.all
+    assert (len(notices.conditions), notices.toasts) == (1, ()), "told in one place"
+    assert "campus" in bar.title.text() and "not known" in bar.hint.text()
+    assert bar.remedy.text() == "Enter new keys…"
+    qtbot.mouseClick(bar.remedy, Qt.MouseButton.LeftButton)
+    assert pressed == ["paste"] and len(notices.conditions) == 1, "it stays until the keys work"
+    notices.clear(KEYS + "campus")
+    assert not notices.conditions

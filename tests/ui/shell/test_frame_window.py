@@ -35,6 +35,7 @@ from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.notices import Mending
 from traindeck.viewmodels.shell.preferences import WindowState
 
 
@@ -116,7 +117,7 @@ async def test_a_layout_saved_while_a_notice_stood_does_not_bring_it_back(
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
-            at.notices.report("a", lost())
+            at.notices.hold("a", lost().title)
             assert at.window.notice_bar.isVisible()
             at.window.save_layout()
         with frame(qapp, scope, tmp_path, state=state) as at:
@@ -212,13 +213,15 @@ async def test_language_and_theme_chosen_together_are_both_kept(qapp: QApplicati
         assert (kept["theme"], kept["language"]) == ("dark", "zh_CN")
 
 
-async def test_a_failure_is_said_and_can_be_tried_again(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+async def test_a_condition_is_said_with_what_mends_it_and_leaves_by_itself(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             tries: list[int] = []
-            at.notices.can_retry("list", lambda: tries.append(1))
-            at.notices.report("list", lost())
+            error, remedy = lost(), Mending(text("Start the Lab"), lambda: tries.append(1))
+            at.notices.hold("lab", error.title, error.hint, "port 9 refused", remedy=remedy)
             bar = at.window.notice_bar
             assert bar.title.text() == "The Lab does not answer."
             assert bar.accessibleName() == "The Lab does not answer. Try again in a moment."
@@ -227,21 +230,25 @@ async def test_a_failure_is_said_and_can_be_tried_again(qapp: QApplication, qtbo
             assert bar.detail.isVisible()
             await until(lambda: bar.detail.height() >= bar.detail.heightForWidth(bar.detail.width()))
             assert texts_cut(bar) == []
-            at.notices.report("list", lost())
-            assert bar.title.text() == "The Lab does not answer. (2 times)"
-            at.notices.report("other", lost("Elsewhere neither."))
-            assert bar.more.text() == "1 more"
-            qtbot.mouseClick(bar.dismiss, Qt.MouseButton.LeftButton)
-            qtbot.mouseClick(bar.retry, Qt.MouseButton.LeftButton)
-            assert tries == [1]
+            at.notices.hold("language", text("Elsewhere neither."), is_error=False)
+            assert (bar.title.text(), bar.more.text()) == ("The Lab does not answer.", "1 more")
+            assert bar.remedy.text() == "Start the Lab"
+            qtbot.mouseClick(bar.remedy, Qt.MouseButton.LeftButton)
+            assert tries == [1] and bar.isVisible(), "trying is not yet mending"
+            at.notices.clear("lab")
+            assert (bar.title.text(), bar.remedy.isVisible()) == ("Elsewhere neither.", False)
+            at.notices.clear("language")
             assert not bar.isVisible()
 
 
 async def test_words_of_others_are_not_taken_for_markup(qapp: QApplication, tmp_path: Path) -> None:
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
-            at.notices.report("a", lost("<b>bucket</b>"))
-            assert at.window.notice_bar.title.textFormat() == Qt.TextFormat.PlainText
+            at.notices.hold("a", lost("<b>bucket</b>").title)
+            at.notices.report("b", lost("<b>object</b>"))
+            await until(lambda: at.toasts.shown)
+            for title in (at.window.notice_bar.title, at.toasts.shown[0].title):
+                assert title.textFormat() == Qt.TextFormat.PlainText
 
 
 async def test_our_mistakes_open_one_dialog_not_many(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
@@ -321,8 +328,10 @@ async def test_nothing_is_cut_and_no_letter_is_given_twice(qapp: QApplication, t
             at.window.resize(1280, 800)
             at.window.open_tab("welcome", "Welcome", lambda: welcome(at))
             at.window.show()
-            at.notices.report("a", lost())
-            await until(lambda: at.window.notice_bar.height() > 20)
+            at.notices.hold("a", lost().title, lost().hint)
+            at.notices.journal.done(text("“{name}” was moved.", name="a.txt"), undo=lambda: None)
+            at.notices.report("b", lost("Elsewhere neither."))
+            await until(lambda: at.window.notice_bar.height() > 20 and at.toasts.shown)
             assert texts_cut(at.window) == []
             bar: Any = at.window.menuBar()
             menus = [(bar.actions(), "menu bar"), *((top.menu().actions(), top.text()) for top in bar.actions())]
@@ -347,7 +356,11 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
             at.commands.run("view.go.buckets")
             assert dock(at, "buckets").isAncestorOf(at.window.focusWidget())
             assert page.sample.focusPolicy() & Qt.FocusPolicy.TabFocus
-            for button in (at.window.notice_bar.dismiss, at.window.notice_bar.retry):
+            at.notices.hold("lab", lost().title, remedy=Mending(text("Start the Lab"), lambda: None))
+            assert at.window.notice_bar.remedy.text()
+            at.notices.report("b", lost("Elsewhere neither."))
+            await until(lambda: at.toasts.shown)
+            for button in (at.toasts.shown[0].retry, at.toasts.shown[0].close_it):
                 assert button.accessibleName() or button.text()
             assert status_of(at).price.accessibleDescription()
 
@@ -357,7 +370,7 @@ async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApp
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             at.window.grab()  # works out every layout, that of the hidden bar as well
-            at.notices.report("a", lost())
+            at.notices.hold("a", lost().title, lost().hint)
             bar = at.window.notice_bar
             await until(lambda: bar.height() > 20)
             assert all(label.height() >= label.fontMetrics().height() for label in (bar.title, bar.hint))
@@ -371,6 +384,7 @@ async def test_the_frame_does_not_stall(qapp: QApplication, tmp_path: Path, resp
             responsive.clear()  # building a window is allowed its time
             for number in range(200):
                 at.notices.report(f"task {number % 5}", lost())
+                at.notices.hold("lab", lost(f"The Lab does not answer: {number}.").title)
                 at.commands.refresh()
                 if number % 20 == 0:
                     await until(lambda: at.window.notice_bar.isVisible())

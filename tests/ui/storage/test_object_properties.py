@@ -45,7 +45,7 @@ from traindeck.ui.storage.object_pages import (
 from traindeck.ui.storage.object_properties import ManyChangesPage, ManySummaryPage, ObjectPropertiesExtension
 from traindeck.ui.storage.object_table import CLASS, NAME
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
-from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.journal import Journal
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.object_sheet import BulkWork, ObjectSheet
@@ -87,7 +87,7 @@ class LabCloud(FolderCloud):
 class Bench:
     def __init__(self, cloud: LabCloud, place: ObjectPath, theme: Theme, qtbot: QtBot) -> None:
         self.cloud, self.place, self.theme, self.qtbot = cloud, place, theme, qtbot
-        self.user, self.notices = User(), Notices()
+        self.user, self.journal = User(), Journal()
         tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
         tree.use_profile("lab")
         favourites = Favourites(SettingsFile(cloud.paths.settings), cloud.disk, cloud.scope, Settings())
@@ -100,7 +100,7 @@ class Bench:
         ObjectPropertiesExtension(
             self.dialogs,
             lambda profile, path: ObjectSheet(profile, path, cloud.connections, cloud.planes, cloud.disk),
-            BulkWork(cloud.connections, cloud.scope, self.notices).of,
+            BulkWork(cloud.connections, cloud.scope, self.journal).of,
             theme,
             cloud.scope,
             self.user,
@@ -503,15 +503,14 @@ async def test_changing_many_goes_on_without_its_dialog_and_can_be_stopped(
         at.click(page.progress.stop)
         await until(lambda: "Stopped." in page.progress.words.text())
         assert "Changed: 153." not in page.progress.words.text()
-        assert at.notices.current is None, "it was said in the dialog"
+        assert not at.journal.entries, "it was said in the dialog"
 
         await begin("second")
         dialog = at.dialog()
         assert dialog is not None
         dialog.done(0)
-        await until(lambda: at.notices.current is not None)
-        assert at.notices.current is not None
-        assert str(at.notices.current.title) == "Objects changed: 153. Failed: 0."
+        await until(lambda: at.journal.entries)
+        assert str(at.journal.entries[0].title) == "Objects changed: 153. Failed: 0."
         control.rules()
 
 

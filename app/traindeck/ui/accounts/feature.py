@@ -14,6 +14,7 @@ from traindeck.viewmodels.accounts.accounts import is_kept_here
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
 from traindeck.viewmodels.rooms import AccountsRoom, JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.journal import Subject, Topic
 
 _in_menu = partial(Command, menu="account")
 
@@ -56,6 +57,11 @@ class AccountsFeature(Feature):
             _in_menu("account.remove", say("&Remove this account…"), remove, can_change, group=2),
             *self._switches(),
         ]
+
+    def jump(self, topic: Topic) -> bool:
+        if topic.subject is Subject.ACCOUNT and is_kept_here(topic.name):
+            self.change_account(topic.name)
+        return topic.subject is Subject.ACCOUNT
 
     def connect_account(self, credentials: Path | None = None) -> None:
         form = self._room.form()

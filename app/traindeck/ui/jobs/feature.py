@@ -20,6 +20,7 @@ from traindeck.ui.shell.main_window import Make
 from traindeck.viewmodels.jobs.run_page import RunPage
 from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.journal import Subject, Topic
 
 _RUN = "run."
 _TOML = "TOML (*.toml)"
@@ -87,6 +88,12 @@ class JobsFeature(Feature):
         if isinstance(page, Run):
             self.open_run(page)
         return isinstance(page, Run)
+
+    def jump(self, topic: Topic) -> bool:
+        if topic.subject is Subject.RUN and (run := self._room.runs.run(topic.name)) is not None:
+            self._room.runs.select(run.id)
+            self.open_run(run)
+        return topic.subject is Subject.RUN
 
     def shown_on(self, key: str) -> object | None:
         return self._pages[key].state.run if key in self._pages else None

@@ -11,6 +11,7 @@ from traindeck.ui.lab.lab_page_view import LabPageView
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.viewmodels.lab.lab_page import LabPage
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.journal import Subject, Topic
 
 _PAGE = "lab"
 
@@ -36,6 +37,11 @@ class LabFeature(Feature):
         if page == _PAGE:
             self.open()
         return page == _PAGE
+
+    def jump(self, topic: Topic) -> bool:
+        if topic.subject is Subject.LAB:
+            self.open()
+        return topic.subject is Subject.LAB
 
     def _page(self) -> QWidget:
         return LabPageView(self._lab, self.shell.theme, self.shell.confirm_loss)

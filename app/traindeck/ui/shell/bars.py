@@ -1,4 +1,4 @@
-"""The bar under the menus that says what went wrong, and the status bar."""
+"""The banner under the menus, and the status bar."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
-from traindeck.domain.texts import say, text
-from traindeck.ui.kit.cards import push_button, show_words, theme_tool_buttons, tool_button
+from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import push_button, show_words
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.notices import Condition, Notices
 from traindeck.viewmodels.shell.status import Status
 
 
 class NoticeBar(QFrame):
-    """Shows the most important notice, as wide as the window."""
+    """Shows the condition that matters most, as wide as the window, with the button that mends it."""
 
     needed = Signal(bool)
     """Whether there is anything to show."""
@@ -25,7 +25,7 @@ class NoticeBar(QFrame):
         self.setObjectName("notice_bar")
         self._notices = notices
         self._theme = theme
-        self._number = 0
+        self._shown: Condition | None = None
         self._picture = QLabel()
         self.title, self.hint, self.detail = (label("", role, wraps=True) for role in ("strong", "", "small"))
         for words in (self.title, self.hint, self.detail):
@@ -34,18 +34,16 @@ class NoticeBar(QFrame):
             )
             words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.more = label("", "small")
-        self.retry = push_button(say("Try again"), lambda: notices.retry(self._number))
+        self.remedy = push_button("", self._mend)
         self.details = push_button(say("Details"), role="flat")
         self.details.setCheckable(True)
         self.details.toggled.connect(self.detail.setVisible)
         self.details.toggled.connect(self._fit)
-        self.dismiss = tool_button("close", say("Dismiss"), lambda: notices.dismiss(self._number))
-        self.dismiss.setAccessibleName(say("Dismiss this message"))
         top = Qt.AlignmentFlag.AlignTop
         self._row = row_of(
             (self._picture, 0, top),
             (column_of(self.title, self.hint, self.detail, spacing=2), 1),
-            *((widget, 0, top) for widget in (self.more, self.details, self.retry, self.dismiss)),
+            *((widget, 0, top) for widget in (self.more, self.details, self.remedy)),
             inside=self,
             margins=(SPACE + HALF, SPACE, SPACE, SPACE),
             spacing=SPACE,
@@ -55,29 +53,33 @@ class NoticeBar(QFrame):
         self.refresh()
 
     def refresh(self) -> None:
-        notice = self._notices.current
-        if notice is None:
+        condition, before = self._notices.current, self._shown
+        self._shown = condition
+        if condition is None:
             self.needed.emit(False)
             return
-        if self._number != notice.number:
+        if before is None or before.name != condition.name:
             self.details.setChecked(False)
             self.detail.setVisible(False)
-        self._number = notice.number
-        title, hint = say(notice.title), say(notice.hint)
-        if notice.times > 1:
-            title = say("{title} ({times} times)", title=title, times=notice.times)
+        title, hint = say(condition.title), say(condition.hint)
         self.title.setText(title)
         show_words(self.hint, hint)
-        self.detail.setText(notice.detail)
-        self.details.setVisible(bool(notice.detail))
-        self.retry.setVisible(notice.retry is not None)
-        self.retry.setText(say(notice.retry_words or text("Try again")))
-        others = len(self._notices.all) - 1
+        self.detail.setText(condition.detail)
+        self.details.setVisible(bool(condition.detail))
+        self.remedy.setVisible(condition.remedy is not None)
+        if condition.remedy is not None:
+            self.remedy.setText(say(condition.remedy.words))
+        others = len(self._notices.conditions) - 1
         show_words(self.more, say("{count} more", count=others) if others else "")
+        self.more.setToolTip("\n".join(say(one.title) for one in self._notices.conditions[1:]))
         self.setAccessibleName(f"{title} {hint}")
         self._paint()
         self._fit()
         self.needed.emit(True)
+
+    def _mend(self) -> None:
+        if self._shown is not None and self._shown.remedy is not None:
+            self._shown.remedy.act()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -91,14 +93,12 @@ class NoticeBar(QFrame):
         self.setFixedHeight(max(1, self._row.totalHeightForWidth(self.width())))
 
     def _paint(self) -> None:
-        notice = self._notices.current
-        if notice is None:
+        if self._shown is None:
             return
-        is_error = notice.is_error
+        is_error = self._shown.is_error
         set_role(self, "notice-bad" if is_error else "notice-info")
         icon = self._theme.icon("error", "bad") if is_error else self._theme.icon("info", "link")
         self._picture.setPixmap(icon.pixmap(20, 20))
-        theme_tool_buttons(self, self._theme)
 
 
 class StatusBar(QStatusBar):

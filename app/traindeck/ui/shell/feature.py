@@ -14,6 +14,7 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow, Make
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.journal import Topic
 
 if TYPE_CHECKING:  # questions are asked before anything of this needs to be loaded
     from traindeck.ui.storage.object_list import ObjectList
@@ -62,6 +63,11 @@ class Shell:
     def restore(self, page: object) -> bool:
         """Open a page that a window before this one showed."""
         return any(feature.restore(page) for feature in self._features)
+
+    def jump(self, topic: Topic) -> None:
+        """Show what a piece of news is about."""
+        if self.is_open:
+            any(feature.jump(topic) for feature in self._features)
 
     def shown_on(self, key: str) -> object:
         """What the page of this key shows, for `restore`."""
@@ -139,6 +145,10 @@ class Feature:
 
     def restore(self, page: object) -> bool:
         """Open this page if it is one of its own."""
+        return False
+
+    def jump(self, topic: Topic) -> bool:
+        """Show this if it is one of its own."""
         return False
 
     def shown_on(self, key: str) -> object | None:

@@ -16,11 +16,13 @@ from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.command_palette import CommandPalette
-from traindeck.ui.shell.feature import Feature, Shell
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
+from traindeck.ui.shell.toasts import Toasts
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
 from traindeck.viewmodels.shell.status import Status
 
@@ -36,23 +38,38 @@ class FrameFeature(Feature):
         shell: Shell,
         preferences: Preferences,
         status: Status,
+        notices: Notices,
         sample: Callable[[], None],
         connect: Callable[..., None],
         lab: Callable[[], None],
     ) -> None:
         super().__init__(shell)
+        self._journal = notices.journal
         self._preferences = preferences
         self._sample = sample
         self._connect = connect
         bar = StatusBar(status, shell.window)
         bar.lab.clicked.connect(lab)
         shell.window.setStatusBar(bar)
+        self.toasts = Toasts(notices, shell.theme, shell.jump, shell.window, bar)
+
+    def news(self) -> Subscriptions:
+        return [(self._journal.undo_changed, self.shell.commands.refresh)]
 
     def commands(self) -> Iterable[Command]:
+        journal = self._journal
         return [
+            Command("edit.undo", say("&Undo"), journal.undo_last, self._can_undo, "Ctrl+Z", menu="edit"),
+            Command("view.messages", say("Go to the newest &message"), self.toasts.take_focus, self._has_toast, "F8"),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help"),
             *frame_commands(self.shell.window, self._preferences, self.shell.request_quit),
         ]
+
+    def _can_undo(self) -> bool:
+        return self._journal.last_undoable is not None
+
+    def _has_toast(self) -> bool:
+        return bool(self.toasts.shown)
 
     def open_welcome(self) -> None:
         self.shell.window.open_tab(WELCOME, say("Welcome"), self._welcome)

@@ -46,6 +46,11 @@ class BrowserTabs:
         self.marks.changed.connect(self._on_marked)
         self.theme.changed.connect(self._mark_all)
 
+    def show(self, profile: str, path: ObjectPath) -> None:
+        """Select this in the folder it is in."""
+        self.open(profile, path if path.is_bucket else path.parent)
+        self.browser(path.bucket).show(path)
+
     def open(self, profile: str, place: ObjectPath) -> None:
         """Show a folder in the tab of its bucket."""
         for key, browser in self._browsers.items():

@@ -23,6 +23,7 @@ from traindeck.ui.storage.object_properties import ObjectPropertiesExtension
 from traindeck.viewmodels.accounts.accounts import Accounts
 from traindeck.viewmodels.rooms import StorageRoom
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.storage.buckets import NewBucketForm
 
 
@@ -92,6 +93,11 @@ class StorageFeature(Feature):
         if isinstance(page, ObjectPath):
             self.open_bucket(page)
         return isinstance(page, ObjectPath)
+
+    def jump(self, topic: Topic) -> bool:
+        if topic.subject is Subject.PLACE and topic.profile in ("", self._accounts.current):
+            self.browsers.show(self._accounts.current, ObjectPath.parse(topic.name))
+        return topic.subject is Subject.PLACE
 
     def shown_on(self, key: str) -> object | None:
         return self.browsers.place_on(key)

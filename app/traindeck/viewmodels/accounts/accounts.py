@@ -13,7 +13,8 @@ from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.environment import ENVIRONMENT
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.journal import Subject, Topic
+from traindeck.viewmodels.shell.notices import KEYS, Mending, Notices
 
 
 class Accounts(QObject):
@@ -89,13 +90,22 @@ class KeyNews(QObject):
     def _told(self, name: str) -> None:
         refusal = self._keys.refusal(name)
         if refusal is None:
-            self._notices.keys_work(name)
+            self._notices.clear(KEYS + name)
             self.work_again.emit(name)
-        elif is_kept_here(name):
-            paste = partial(self.paste_wanted.emit, name)
-            self._notices.keys_refused(name, refusal, text("Paste new keys…"), paste)
-        else:
-            self._notices.keys_refused(name, refusal, text("Try again"), partial(self._keys.release, name))
+            return
+        remedy = Mending(text("Try again"), partial(self._keys.release, name))
+        if is_kept_here(name):
+            remedy = Mending(text("Enter new keys…"), partial(self.paste_wanted.emit, name))
+        self._notices.hold(
+            KEYS + name,
+            text("The keys of “{name}” are refused.", name=name),
+            text(
+                "{why} Everything that uses this account waits; with keys that work it all goes on.", why=refusal.title
+            ),
+            refusal.detail,
+            remedy=remedy,
+            topic=Topic(Subject.ACCOUNT, name),
+        )
 
 
 def is_kept_here(name: str) -> bool:

@@ -1,8 +1,7 @@
-"""Errors and news waiting to be shown."""
+"""What holds at this moment and what was just done, waiting to be shown: banners and toasts."""
 
 from __future__ import annotations
 
-import itertools
 import logging
 import platform
 import sys
@@ -15,112 +14,174 @@ from types import TracebackType
 from PySide6.QtCore import QObject, Signal, qVersion
 
 from traindeck import __version__
-from traindeck.domain.errors import AppError, KeysRefused, Unexpected
-from traindeck.domain.texts import Text, text
+from traindeck.domain.errors import AppError, ClockOff, DiskFull, KeysRefused, Unexpected
+from traindeck.domain.texts import Text
+from traindeck.viewmodels.shell.journal import Happening, Journal, NewsKind, Topic
 
 log = logging.getLogger(__name__)
 
-_KEPT = 20
-_KEYS = "keys of "
+MOST_TOASTS = 4
+CLOCK, DISK, LAB_STOPPED = "clock", "disk", "lab"
+KEYS, UNREACHABLE = "keys of ", "way to "
+"""These two with the name of an account."""
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """One message of the bar."""
+class Mending:
+    """The button that mends it."""
 
-    number: int
-    name: str  # of the task it is about
+    words: Text
+    act: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that keeps the program from its work, from when it began until it is over."""
+
+    name: str
     title: Text
     hint: Text
     detail: str = ""
+    remedy: Mending | None = None
     is_error: bool = True
-    retry: Callable[[], None] | None = None
-    retry_words: Text | None = None  # None: as usual
-    times: int = 1
+    began: int = 0
+    """Its number in the journal."""
 
 
 class Notices(QObject):
-    """What went wrong and what is new; the window shows it, nobody else needs to."""
+    """Conditions are raised and cleared by who knows of them; toasts come from the journal."""
 
     changed = Signal()
+    """Another condition holds, or one no longer does."""
+    toasts_changed = Signal()
     crashed = Signal(str)
     """A mistake of ours, as the text of a report; emitted on the UI thread."""
 
     _arrived = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal | None = None) -> None:
         super().__init__()
-        self._numbers = itertools.count(1)
-        self._notices: list[Notice] = []
+        self.journal = journal or Journal()
+        self._conditions: list[Condition] = []
+        self._toasts: list[Happening] = []
         self._retries: dict[str, Callable[[], None]] = {}
+        self._remedies: dict[str, Mending] = {}
+        self.journal.told.connect(self._on_told)
         self._arrived.connect(self._crash)  # from any thread to this one
 
-    @property
-    def all(self) -> tuple[Notice, ...]:
-        return tuple(self._notices)
+    # conditions
 
     @property
-    def current(self) -> Notice | None:
-        """Errors before news, the newest first."""
-        return max(self._notices, key=lambda notice: (notice.is_error, notice.number), default=None)
+    def conditions(self) -> tuple[Condition, ...]:
+        """Errors before the rest, the newest first."""
+        return tuple(sorted(self._conditions, key=lambda one: (one.is_error, one.began), reverse=True))
+
+    @property
+    def current(self) -> Condition | None:
+        return next(iter(self.conditions), None)
+
+    def holds(self, name: str) -> bool:
+        return any(condition.name == name for condition in self._conditions)
+
+    def hold(
+        self,
+        name: str,
+        title: Text,
+        hint: Text | None = None,
+        detail: str = "",
+        *,
+        remedy: Mending | None = None,
+        is_error: bool = True,
+        topic: Topic | None = None,
+    ) -> None:
+        """This holds from now on; the same once more changes its words, and is no news unless they are others."""
+        before = next((one for one in self._conditions if one.name == name), None)
+        began = before.began if before else 0
+        if before is None or before.title != title:
+            happening = self.journal.tell(NewsKind.BEGAN, title, hint, detail=detail, name=name, topic=topic)
+            began = began or happening.number
+        remedy = remedy or self._remedies.get(name)
+        condition = Condition(name, title, hint or Text(""), detail, remedy, is_error, began)
+        if condition != before:
+            self._conditions = [*(one for one in self._conditions if one.name != name), condition]
+            self._take_away(lambda toast: toast.title == title)
+            self.changed.emit()
+
+    def clear(self, name: str) -> None:
+        """It is over."""
+        over = [one for one in self._conditions if one.name == name]
+        if over:
+            self._conditions = [one for one in self._conditions if one.name != name]
+            self.journal.tell(NewsKind.OVER, over[0].title, name=name)
+            self.changed.emit()
+
+    def mends(self, name: str, remedy: Mending) -> None:
+        """What the banner of this condition offers whoever raises it."""
+        self._remedies[name] = remedy
+
+    # the report of a TaskScope
 
     def report(self, name: str, error: AppError) -> None:
-        """The report of a TaskScope: `name` is the task's, and a second failure of it takes the place of the first."""
-        if isinstance(error, KeysRefused) and any(notice.name.startswith(_KEYS) for notice in self._notices):
-            return
-        before = next((notice for notice in self._notices if notice.name == name and notice.is_error), None)
+        """`name` is the task's; what keeps everything from going on is a condition, anything else is told once."""
+        kind = self._condition_of(error)
+        if kind:
+            self.hold(kind, error.title, error.hint, error.detail)
+        is_told = bool(kind) or isinstance(error, Unexpected) or self._stands(error)
         retry = self._retries.get(name) if error.retryable else None
-        times = before.times + 1 if before else 1
-        number = next(self._numbers)
-        self._put(Notice(number, name, error.title, error.hint, error.detail, retry=retry, times=times))
+        if not kind:
+            self.journal.tell(
+                NewsKind.FAILED, error.title, error.hint, detail=error.detail, name=name, retry=retry, is_quiet=is_told
+            )
         if isinstance(error, Unexpected):
             self._crash(error.detail)
 
-    def keys_refused(self, profile: str, error: AppError, words: Text, action: Callable[[], None]) -> None:
-        """One message for everything that waits for other keys; it stays until `keys_work`."""
-        title = text("The keys of “{name}” are refused.", name=profile)
-        hint = text(
-            "{why} Everything that uses this account waits; with keys that work it all goes on.", why=error.title
-        )
-        number = next(self._numbers)
-        self._put(Notice(number, _KEYS + profile, title, hint, error.detail, retry=action, retry_words=words))
-
-    def keys_work(self, profile: str) -> None:
-        self.settled(_KEYS + profile)
-
-    def news(
-        self,
-        message: Text,
-        hint: Text | None = None,
-        *,
-        name: str = "",
-        action: Callable[[], None] | None = None,
-        words: Text | None = None,
-    ) -> None:
-        """`action` and the `words` of its button: what may be done about it."""
-        number, name = next(self._numbers), name or message.english
-        self._put(Notice(number, name, message, hint or Text(""), "", False, retry=action, retry_words=words))
+    def succeeded(self, name: str) -> None:
+        """The task has come to a good end: what was said about it no longer holds."""
+        self._take_away(lambda toast: toast.kind is NewsKind.FAILED and toast.name == name)
 
     def can_retry(self, name: str, action: Callable[[], None]) -> None:
         """Offer `action` with the errors of this task that are worth another try."""
         self._retries[name] = action
 
-    def settled(self, name: str) -> None:
-        """The task has succeeded since: what was said about it no longer holds."""
-        if any(notice.name == name for notice in self._notices):
-            self._notices = [notice for notice in self._notices if notice.name != name]
-            self.changed.emit()
+    def _condition_of(self, error: AppError) -> str:
+        if isinstance(error, ClockOff):
+            return CLOCK
+        return DISK if isinstance(error, DiskFull) else ""
+
+    def _stands(self, error: AppError) -> bool:
+        """A banner says it already."""
+        if isinstance(error, KeysRefused):
+            return any(one.name.startswith(KEYS) for one in self._conditions)
+        return any(one.title == error.title or one.hint == error.title for one in self._conditions)
+
+    # toasts
+
+    @property
+    def toasts(self) -> tuple[Happening, ...]:
+        """The oldest first."""
+        return tuple(self._toasts)
 
     def dismiss(self, number: int) -> None:
-        self._notices = [notice for notice in self._notices if notice.number != number]
-        self.changed.emit()
+        self._take_away(lambda toast: toast.number == number)
 
-    def retry(self, number: int) -> None:
-        notice = next((notice for notice in self._notices if notice.number == number), None)
-        if notice is not None and notice.retry is not None:
-            if not notice.name.startswith(_KEYS):
-                self.dismiss(number)
-            notice.retry()
+    def _on_told(self, happening: Happening) -> None:
+        if happening.is_quiet or happening.kind in (NewsKind.BEGAN, NewsKind.OVER):
+            return
+        if happening.name:
+            self._toasts = [toast for toast in self._toasts if toast.name != happening.name]
+        self._toasts = [*self._toasts, happening]
+        while len(self._toasts) > MOST_TOASTS:
+            least = next((toast for toast in self._toasts if toast.kind is not NewsKind.FAILED), self._toasts[0])
+            self._toasts.remove(least)
+        self.toasts_changed.emit()
+
+    def _take_away(self, is_meant: Callable[[Happening], bool]) -> None:
+        left = [toast for toast in self._toasts if not is_meant(toast)]
+        if left != self._toasts:
+            self._toasts = left
+            self.toasts_changed.emit()
+
+    # mistakes of ours
 
     def crash(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         """For `sys.excepthook`; comes from any thread."""
@@ -133,11 +194,6 @@ class Notices(QObject):
 
     def _crash(self, detail: str) -> None:
         self.crashed.emit(report_text(detail))
-
-    def _put(self, notice: Notice) -> None:
-        others = [other for other in self._notices if (other.name, other.is_error) != (notice.name, notice.is_error)]
-        self._notices = [*others, notice][-_KEPT:]
-        self.changed.emit()
 
 
 def report_text(detail: str) -> str:

@@ -113,6 +113,15 @@ class ObjectBrowser(Stateful):
             self._at += 1
             self._arrive(place)
 
+    def show(self, path: ObjectPath) -> None:
+        """Go to the folder this is in, and select it there."""
+        if path.is_bucket:
+            self.go(path)
+            return
+        self.rows.point_to(path.key)
+        self.go(path.parent)
+        self.rows.invalidate()
+
     def go_typed(self, spelling: str) -> None:
         """Go where an address leads; that of an object leads to its folder."""
         try:
@@ -349,9 +358,7 @@ class ObjectBrowser(Stateful):
         if found is None or found.is_folder:
             self.go(path.as_folder())
             return
-        self.rows.point_to(path.key)
-        self.go(path.parent)
-        self.rows.invalidate()
+        self.show(path)
 
     async def _create(self, missing: MissingPlace) -> None:
         if missing.has_bucket:

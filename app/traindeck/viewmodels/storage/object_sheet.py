@@ -19,7 +19,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.storage.bulk_changes import BulkChange, ChangeObject, changing, restoring, tally
 from traindeck.services.transfers.part_files import fetch_version
 from traindeck.viewmodels.ports import Stateful, Tasks
-from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.journal import Journal, NewsKind
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
@@ -171,10 +171,10 @@ class ManyObjects(Stateful):
 class BulkWork:
     """Gives the selections their objects: whoever comes back to one that is being changed finds it at work."""
 
-    def __init__(self, connections: Connections, scope: Tasks, notices: Notices) -> None:
+    def __init__(self, connections: Connections, scope: Tasks, journal: Journal) -> None:
         self._connections = connections
         self._scope = scope
-        self._notices = notices
+        self._journal = journal
         self._at_work: AtWork = set()
 
     def of(self, profile: str, chosen: Sequence[ObjectEntry]) -> ManyObjects:
@@ -191,7 +191,8 @@ class BulkWork:
         if many.is_seen or report is None:
             return
         if state.trouble is not None:
-            self._notices.news(state.trouble.title, state.trouble.hint, name="many objects")
+            self._journal.tell(NewsKind.FAILED, state.trouble.title, state.trouble.hint, detail=state.trouble.detail)
             return
         counts = {"changed": count_words(report.changed), "failed": count_words(report.failed)}
-        self._notices.news(text("Objects changed: {changed}. Failed: {failed}.", **counts), name="many objects")
+        kind = NewsKind.FAILED if report.failed else NewsKind.DONE
+        self._journal.tell(kind, text("Objects changed: {changed}. Failed: {failed}.", **counts))

@@ -1,0 +1,142 @@
+"""What happened in this window, in order: told once, and shown as a toast, a banner or a line of a list."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.texts import Text
+from traindeck.runtime.clock import Clock, utc_now
+
+_KEPT = 1000
+_UNDOABLE = 20
+
+
+class NewsKind(Enum):
+    """What sort of news it is."""
+
+    DONE = "done"  # what somebody asked for was carried out
+    FAILED = "failed"  # it was not
+    NOTE = "note"  # nobody asked, and it is worth knowing
+    BEGAN = "began"  # a condition holds from now on: there is a banner for it
+    OVER = "over"  # and no longer
+
+
+class Subject(Enum):
+    """What a piece of news is about."""
+
+    PLACE = "place"  # named by its OBS path
+    RUN = "run"  # by its id
+    TRANSFER = "transfer"  # by its number
+    ACCOUNT = "account"
+    LAB = "lab"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Where news leads to; made of words alone, so that it can be kept."""
+
+    subject: Subject
+    name: str = ""
+    profile: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One piece of news."""
+
+    number: int
+    at: datetime
+    kind: NewsKind
+    title: Text
+    hint: Text = Text("")  # noqa: RUF009 - it does not change
+    detail: str = ""
+    name: str = ""
+    """Of the task or condition it is about: who has the same name takes its place in sight."""
+    topic: Topic | None = None
+    undo: Callable[[], None] | None = None
+    retry: Callable[[], None] | None = None
+    is_quiet: bool = False
+    """For the record only: it is in sight elsewhere."""
+
+
+class Journal(QObject):
+    """Everything that was said; whoever has something to say says it here, on the UI thread."""
+
+    told = Signal(object)
+    """A Happening."""
+    undo_changed = Signal()
+    """`last_undoable` is another one."""
+
+    def __init__(self, clock: Clock = utc_now) -> None:
+        super().__init__()
+        self._clock = clock
+        self._numbers = itertools.count(1)
+        self._entries: deque[Happening] = deque(maxlen=_KEPT)
+        self._undoable: deque[Happening] = deque(maxlen=_UNDOABLE)
+
+    @property
+    def entries(self) -> tuple[Happening, ...]:
+        """The oldest first."""
+        return tuple(self._entries)
+
+    @property
+    def last_undoable(self) -> Happening | None:
+        return self._undoable[-1] if self._undoable else None
+
+    def tell(
+        self,
+        kind: NewsKind,
+        title: Text,
+        hint: Text | None = None,
+        *,
+        detail: str = "",
+        name: str = "",
+        topic: Topic | None = None,
+        undo: Callable[[], None] | None = None,
+        retry: Callable[[], None] | None = None,
+        is_quiet: bool = False,
+    ) -> Happening:
+        happening = Happening(
+            number=next(self._numbers),
+            at=self._clock(),
+            kind=kind,
+            title=title,
+            hint=hint or Text(""),
+            detail=detail,
+            name=name,
+            topic=topic,
+            undo=undo,
+            retry=retry,
+            is_quiet=is_quiet,
+        )
+        self._entries.append(happening)
+        if undo is not None:
+            self._undoable.append(happening)
+        self.told.emit(happening)
+        if undo is not None:
+            self.undo_changed.emit()
+        return happening
+
+    def done(self, title: Text, *, topic: Topic | None = None, undo: Callable[[], None] | None = None) -> None:
+        """What was asked for is carried out: the most frequent news."""
+        self.tell(NewsKind.DONE, title, topic=topic, undo=undo)
+
+    def undo(self, number: int) -> None:
+        """Take back what this one told of; once only."""
+        found = next((one for one in self._undoable if one.number == number), None)
+        if found is not None and found.undo is not None:
+            self._undoable.remove(found)
+            self.undo_changed.emit()
+            found.undo()
+
+    def undo_last(self) -> None:
+        """Take back the last thing that can be."""
+        if self._undoable:
+            self.undo(self._undoable[-1].number)

@@ -1,0 +1,95 @@
+"""Toasts: in sight over the content, reachable without a mouse, and gone by themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from support.frame_bench import Frame, frame, texts_cut
+from support.qt_support import until
+from support.waiting import fail_with
+from traindeck.domain.errors import Unreachable
+from traindeck.domain.texts import text
+from traindeck.runtime.language import speak
+from traindeck.runtime.tasks import TaskScope
+from traindeck.ui.shell import toasts
+
+
+def tell_some(at: Frame, undone: list[str]) -> None:
+    at.notices.report("a", Unreachable(text("Nothing answers."), text("Try again in a moment."), "HTTP 503"))
+    at.notices.journal.done(text("“{name}” was moved.", name="a.txt"), undo=lambda: undone.append("a.txt"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+async def test_they_stack_over_the_content_and_take_no_focus(qapp: QApplication, tmp_path: Path, language: str) -> None:
+    speak(language)
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.resize(960, 600)
+            at.window.show()
+            at.window.show_dock("runs")
+            focused = at.window.focusWidget()
+            tell_some(at, [])
+            await until(lambda: at.toasts.height() > 60)
+            first, second = at.toasts.shown
+            assert at.window.focusWidget() is focused
+            assert first.geometry().bottom() < second.geometry().top()
+            bar = at.window.statusBar()
+            assert at.toasts.geometry().bottom() < bar.geometry().top(), "the status bar stays in sight"
+            assert at.window.rect().contains(at.toasts.geometry())
+            assert texts_cut(at.toasts) == []
+
+
+async def test_undo_from_the_toast_and_from_the_keyboard(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            at.window.show_dock("runs")
+            focused, undone = at.window.focusWidget(), list[str]()
+            tell_some(at, undone)
+            await until(lambda: len(at.toasts.shown) == 2)
+            at.toasts.take_focus()
+            newest = at.toasts.shown[-1]
+            assert newest.has_focus
+            QTest.keyClick(newest.close_it, Qt.Key.Key_Backtab)
+            assert at.window.focusWidget() is newest.undo
+            QTest.keyClick(newest.undo, Qt.Key.Key_Space)
+            assert undone == ["a.txt"]
+            await until(lambda: len(at.toasts.shown) == 1)
+            assert at.window.focusWidget() is focused, "the keyboard is where it was"
+            at.toasts.take_focus()
+            QTest.keyClick(at.toasts.shown[0].close_it, Qt.Key.Key_Escape)
+            await until(lambda: at.toasts.shown == [] and not at.toasts.isVisible())
+
+
+async def test_what_went_well_leaves_by_itself_but_not_from_under_the_user(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert toasts.SHOWN_MS >= 6000
+    monkeypatch.setattr(toasts, "SHOWN_MS", 30)
+    monkeypatch.setattr(toasts, "_PER_LETTER_MS", 0)
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            at.notices.journal.done(text("First."))
+            await until(lambda: at.toasts.shown)
+            at.toasts.take_focus()
+            tell_some(at, [])
+            await until(lambda: len(at.toasts.shown) == 3)
+            await until(lambda: len(at.toasts.shown) == 2)
+            assert [toast.title.text() for toast in at.toasts.shown] == ["First.", "Nothing answers."]
+            at.window.show_dock("runs")
+            await until(lambda: len(at.toasts.shown) == 1)
+            assert at.toasts.shown[0].title.text() == "Nothing answers.", "a failure waits for its reader"
+
+
+async def test_a_toast_of_another_window_is_shown_in_the_next_one(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            tell_some(at, [])
+            again = toasts.Toasts(at.notices, at.theme, lambda _: None, at.window, at.window.statusBar())
+            assert [toast.title.text() for toast in again.shown] == ["Nothing answers.", "“a.txt” was moved."]

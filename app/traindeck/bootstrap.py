@@ -11,7 +11,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
+from traindeck.domain.settings import LAB_STARTS, LANGUAGE, THEME
 from traindeck.domain.texts import say, text
 from traindeck.runtime.files import local_error, our_opener
 from traindeck.runtime.language import speak, system_language
@@ -47,7 +48,7 @@ log = logging.getLogger(__name__)
 
 _LAST_RESORT_S = 10
 _PAINT_S = 1.0
-_LANGUAGE = "language"
+_LANGUAGE_WAITS = "language"
 _WAYS_TO_END = ("stop", "leave")
 # What the list of runs needs.
 # What the window is made of, in steps that hold it up for a moment each; what they lean on comes with them.
@@ -59,8 +60,8 @@ _ROOMS = (
     "viewmodels.storage.moving", "viewmodels.storage.object_browser", "viewmodels.storage.object_sheet",
     "viewmodels.transfers.transfer_list", "viewmodels.transfers.sync_form", "viewmodels.rooms", "ui.accounts.feature",
     "ui.jobs.job_form_view", "ui.jobs.feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
-    "ui.storage.browser_view", "ui.previews.feature", "ui.shell.frame_feature", "ui.storage.bucket_view",
-    "ui.storage.access_page", "ui.storage.bucket_rules_pages", "ui.storage.object_pages",
+    "ui.storage.browser_view", "ui.previews.feature", "ui.shell.settings_feature", "ui.shell.frame_feature",
+    "ui.storage.bucket_view", "ui.storage.access_page", "ui.storage.bucket_rules_pages", "ui.storage.object_pages",
     "ui.storage.object_properties", "ui.storage.feature", "ui.transfers.feature", "workspace",
 )  # fmt: skip
 _SERVICES = ("services.accounts.profiles", "services.previews.reading", "services.storage.text_editing")
@@ -120,11 +121,13 @@ async def _main(
     except AppError as error:
         theme = Theme(application, resource("icons"), options.theme or "")
         return await _cannot_start(error, stop, has_guest=guest is not None)
-    chosen = options.language or settings.language or system_language()
+    asked = {THEME.key: options.theme, LANGUAGE.key: options.language}
+    asked = {key: value for key, value in asked.items() if value}
+    chosen = options.language or settings.value(LANGUAGE) or system_language()
     speak(chosen)
     qt_texts = QtTexts(application)
     qt_texts.speak(chosen)
-    theme = Theme(application, resource("icons"), options.theme or settings.theme)
+    theme = Theme(application, resource("icons"), options.theme or settings.value(THEME))
     start = _Start(stop)
     layout = WindowState(paths.home / "window.json")
     layout.read()
@@ -159,8 +162,7 @@ async def _main(
         from traindeck.ui.qt.watchdog import REST_BEAT_S, StallWatchdog
         from traindeck.workspace import Models, Workspace
 
-        shown = replace(settings, language=chosen, theme=options.theme or settings.theme)
-        models = Models(core, scope, notices, layout, shown, runs)
+        models = Models(core, scope, notices, layout, settings, asked, runs)
         owned.callback(models.close)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
         await asyncio.sleep(0)
@@ -267,14 +269,14 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
         try:
             await program.workspace.until_free(
                 lambda name: models.notices.hold(
-                    _LANGUAGE,
+                    _LANGUAGE_WAITS,
                     text("The language changes as soon as “{name}” is closed.", name=name),
                     text("What you changed there stays until you save or discard it."),
                     is_error=False,
                 )
             )
         finally:
-            models.notices.clear(_LANGUAGE)
+            models.notices.clear(_LANGUAGE_WAITS)
 
     async def rebuild() -> None:
         """Step by step, so that the window answers between them; the old one stays until the new one is there."""
@@ -349,7 +351,11 @@ def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:
 
     notices.mends(LAB_STOPPED, Mending(text("Start the Lab"), start_again))
     core.lab.news.add(noticed)
-    start_again()
+    if models.preferences.value(LAB_STARTS):
+        start_again()
+    else:
+        core.lab.stay_stopped()
+        models.status.lab_stopped(True)
 
 
 async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None) -> int:

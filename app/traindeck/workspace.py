@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from PySide6.QtWidgets import QDialog
 
+from traindeck.assembly.account_core import use_in_lab
 from traindeck.assembly.core import Core
+from traindeck.domain.settings import LINKS, PACK_ADVICE, PART_BYTES, RATE, REQUESTS, STORE_MD5, SettingValue
+from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.settings import Settings
@@ -22,6 +25,7 @@ from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.frame_feature import WELCOME, FrameFeature
+from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.ui.transfers.sync_dialog import SyncDialog
@@ -67,13 +71,14 @@ class Models:
         notices: Notices,
         layout: WindowState,
         settings: Settings,
+        asked: Mapping[str, SettingValue],
         runs: RunList,
     ) -> None:
         """`runs` is there already: the list is what is looked for first."""
         self.notices, self.layout = notices, layout
-        self.preferences = Preferences(core.settings, core.disk, scope, settings)
-        keep_rate = partial(self.preferences.keep, "bytes_per_s")
-        transfers = TransferList(core.transfers, scope, rate_limit=settings.bytes_per_s, keep_rate=keep_rate)
+        self.preferences = Preferences(core.settings, core.disk, scope, settings, asked)
+        rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
+        transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         places = PlaceNotes(form, PlaceService(core.connections, core.planes), scope)
@@ -87,6 +92,17 @@ class Models:
         accounts.changed.connect(self.status.load)
         self.accounts = AccountsRoom(accounts, KeyNews(core.connections, notices), core.profiles, scope)
         self.lab = LabPage(core.lab_keeper, scope)
+        self.preferences.changed.connect(partial(self._use_settings, core))
+        self._use_settings(core)
+
+    def _use_settings(self, core: Core, *_: object) -> None:
+        """At once, whatever changed."""
+        value = self.preferences.value
+        if self.transfers.list.rate_limit != value(RATE):
+            self.transfers.list.limit_rate(value(RATE))
+        core.transfers.usual = UsualRules(value(REQUESTS), value(PART_BYTES), value(STORE_MD5), Links(value(LINKS)))
+        self.storage.buckets.offers_packing = value(PACK_ADVICE)
+        use_in_lab(core.lab, value)
 
     def close(self) -> None:
         for model in (
@@ -150,6 +166,7 @@ class Workspace:
         await _added(shell, PreviewsFeature(shell, models.previews, models.storage))
         self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
+        await _added(shell, SettingsFeature(shell, models.preferences))
         sample, connect = self.jobs.fill_in_sample, self.accounts.connect_account
         looks, status, notices = models.preferences, models.status, models.notices
         await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open))

@@ -17,7 +17,6 @@ import pytest
 from support.servers.lab_process import LabProcess
 from support.servers.secret_service import SecretService, is_installed
 from support.waiting import PATIENT_S
-from traindeck.assembly import app_log
 from traindeck.assembly.app_log import log_to
 from traindeck.domain.errors import LocalTrouble
 
@@ -78,9 +77,8 @@ def test_a_line_that_comes_too_late_begins_nothing_anew(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == []
 
 
-def test_it_never_grows_beyond_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app_log, "_BYTES", 2_000)
-    with log_to(tmp_path / "log" / "traindeck.log"):
+def test_it_never_grows_beyond_its_bounds(tmp_path: Path) -> None:
+    with log_to(tmp_path / "log" / "traindeck.log", lambda: 2_000):
         for number in range(400):
             logging.getLogger("traindeck.test").info("line %d", number)
     files = list((tmp_path / "log").glob("traindeck*"))
@@ -93,9 +91,8 @@ WRITES = """
 import logging, os, sys, time
 from pathlib import Path
 from traindeck.assembly import app_log
-app_log._BYTES = 5_000
 path, mine = Path(sys.argv[1]), f" {os.getpid()} INFO "
-with app_log.log_to(path):
+with app_log.log_to(path, lambda: 5_000):
     logging.getLogger("traindeck.test").info("%s begins", sys.argv[2])
     # Its file is its own from the first line on, which another thread writes.
     while not any(mine in file.read_text(encoding="utf-8") for file in path.parent.glob("*.log")):

@@ -17,6 +17,7 @@ from support.cli_commands import serving
 from support.old_home import unpack
 from support.servers.window_process import WindowProcess, end_all_of
 from traindeck.assembly.core import Core
+from traindeck.domain.settings import LANGUAGE, RATE, THEME
 from traindeck.store.paths import Paths
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the paths in it are those of another system")
@@ -98,7 +99,7 @@ def test_commands_work_in_its_lab(old: Path) -> None:
 async def test_services_know_what_was_seen_and_chosen(old: Path) -> None:
     async with Core(Paths(old)) as core:
         settings = await core.disk.run(lambda _: core.settings.read())
-        assert (settings.language, settings.theme, settings.bytes_per_s) == ("zh_CN", "dark", 50_000_000)
+        assert tuple(settings.value(one) for one in (LANGUAGE, THEME, RATE)) == ("zh_CN", "dark", 50_000_000)
         assert settings.favourites == (("lab", "team-data", "photos/"), ("work", "corpus", "2026/训练/"))
         for run in await core.records.all():
             assert core.paths.run_log(run.id, "worker-0").stat().st_size > 0

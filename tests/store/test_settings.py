@@ -12,9 +12,10 @@ import pytest
 
 from traindeck.domain.accounts.profiles import NO_PROFILE, Profile, Provider, Signature
 from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.settings import LANGUAGE, RATE, THEME
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.paths import Paths
-from traindeck.store.settings import ProfileStore, Settings, SettingsFile
+from traindeck.store.settings import ProfileStore, SettingsFile
 
 
 def profile(name: str) -> Profile:
@@ -75,14 +76,19 @@ def test_a_newer_or_damaged_file_is_refused_and_left_as_it_is(tmp_path: Path) ->
     for content in (json.dumps({"schema": 99}), "{ not json", "[]"):
         path.write_text(content, encoding="utf-8")
         with pytest.raises(LocalTrouble):
-            SettingsFile(path).change(lambda settings: replace(settings, theme="dark"))
+            SettingsFile(path).change(lambda settings: settings.with_values({"theme": "dark"}))
         assert path.read_text(encoding="utf-8") == content
 
 
-def test_fields_of_another_version_are_passed_over(tmp_path: Path) -> None:
+def test_what_another_version_or_a_typing_error_left_in_the_file_stays_in_it(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
-    path.write_text(json.dumps({"schema": 1, "language": "zh_CN", "later": 1}), encoding="utf-8")
-    assert SettingsFile(path).read() == Settings(language="zh_CN")
+    content = {"schema": 1, "language": "zh_CN", "theme": "pink", "bytes_per_s": -5, "later": {"a": 1}}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    found = SettingsFile(path).read()
+    assert (found.value(LANGUAGE), found.value(THEME), found.value(RATE)) == ("zh_CN", "", 0)
+    SettingsFile(path).change(lambda settings: settings.with_values({"theme": "dark"}))
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert (kept["theme"], kept["bytes_per_s"], kept["later"], kept["language"]) == ("dark", -5, {"a": 1}, "zh_CN")
 
 
 def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

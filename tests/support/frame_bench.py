@@ -131,7 +131,7 @@ def frame(
     stand_in: Any = services  # of each it asks for one thing alone
     status = Status(stand_in, stand_in, stand_in, services.moved, scope)
     disk = BlockingCalls(1, "disk")
-    settings = Settings(language="en", theme=theme)
+    settings = Settings(chosen={"language": "en", "theme": theme} if theme else {"language": "en"})
     preferences = Preferences(SettingsFile(home / "settings.json"), disk, scope, settings)
     preferences.theme_changed.connect(looks.choose)
     window = MainWindow(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from traindeck.assembly.app_log import log_to
 from traindeck.assembly.lab_link import LabLife, LabLink
+from traindeck.domain.settings import APP_LOG, LAB_IDLE, LAB_PYTHON, Setting, Value
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import collect_seldom
 from traindeck.services.accounts.connections import Connection, Connections
@@ -53,13 +54,16 @@ class AccountCore:
     async def _open(self, owned: AsyncExitStack) -> None:
         paths = self.paths
         paths.make()
-        owned.enter_context(log_to(paths.app_log))
         self.settings = SettingsFile(paths.settings)
+        log_bytes = APP_LOG.default  # until the settings are read
+        owned.enter_context(log_to(paths.app_log, lambda: log_bytes))
         self.disk, self.service = pool(owned, 4, "disk"), pool(owned, 16, "service")
         self.lab = LabLink(paths.lab, self._lab_life, pool(owned, 2, "lab"))
         owned.push_async_callback(self.lab.close)
         self.book = ProfileStore(self.settings, self.disk)
         await self.book.read()
+        log_bytes = self.book.value(APP_LOG)
+        use_in_lab(self.lab, self.book.value)
         self.secrets = Secrets(pool(owned, 1, "keyring"))
         make = partial(Connection, calls=self.service)
         self.connections = Connections(
@@ -94,6 +98,17 @@ class AccountCore:
             yield plane
         finally:
             await plane.close()
+
+
+class SettingReader(Protocol):
+    """Gives what the user chose."""
+
+    def __call__(self, setting: Setting[Value], /) -> Value: ...
+
+
+def use_in_lab(lab: LabLink, value: SettingReader) -> None:
+    """What the settings say of a Lab that this program starts from now on."""
+    lab.idle_exit_s, lab.python = 60 * value(LAB_IDLE), value(LAB_PYTHON)
 
 
 def pool(owned: AsyncExitStack, workers: int, name: str) -> BlockingCalls:

@@ -10,6 +10,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from traindeck.domain.settings import APP_LOG
 from traindeck.runtime.files import local_errors, our_file, our_folder
 from traindeck.runtime.log_lines import LogLines
 
@@ -19,22 +20,21 @@ if TYPE_CHECKING:
 
     from filelock import FileLock
 
-_BYTES = 2_000_000
 _FORM = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 _HEARD = ("traindeck", "asyncio", "py.warnings")
 _HEARD_WHEN_IT_MATTERS = ("qt",)
 
 
 @contextmanager
-def log_to(path: Path) -> Iterator[None]:
-    """Write what the program notices to `path` while the block runs.
+def log_to(path: Path, most_bytes: Callable[[], int] = lambda: APP_LOG.default) -> Iterator[None]:
+    """Write what the program notices to `path` while the block runs; `most_bytes` is asked when it begins.
 
     While another program has that file, one with a number after its name is taken: two cannot rotate the same file,
     and Windows would not let them. A thread of its own writes: a slow disk holds up nobody who has something to say.
     """
     with local_errors(path):
         our_folder(path.parent)
-    handler = _Late(partial(_in_thread, path))
+    handler = _Late(partial(_in_thread, path, most_bytes))
     handler.addFilter(_is_heard)
     root = logging.getLogger()
     before = root.level
@@ -77,11 +77,11 @@ class _Late(logging.Handler):
         super().close()
 
 
-def _in_thread(path: Path, owned: ExitStack) -> QueueHandler:
+def _in_thread(path: Path, most_bytes: Callable[[], int], owned: ExitStack) -> QueueHandler:
     from logging.handlers import QueueHandler, QueueListener
 
     lines: SimpleQueue[logging.LogRecord] = SimpleQueue()
-    file = _Late(partial(_file, path))
+    file = _Late(partial(_file, path, most_bytes))
     owned.callback(file.close)
     listener = QueueListener(lines, file)
     listener.start()
@@ -89,7 +89,7 @@ def _in_thread(path: Path, owned: ExitStack) -> QueueHandler:
     return QueueHandler(lines)
 
 
-def _file(path: Path, owned: ExitStack) -> RotatingFileHandler:
+def _file(path: Path, most_bytes: Callable[[], int], owned: ExitStack) -> RotatingFileHandler:
     from logging.handlers import RotatingFileHandler
 
     class OurFile(RotatingFileHandler):
@@ -99,7 +99,7 @@ def _file(path: Path, owned: ExitStack) -> RotatingFileHandler:
 
     free, lock = _first_free(path)
     owned.callback(lock.release)
-    file = OurFile(free, maxBytes=_BYTES, backupCount=2, encoding="utf-8", delay=True)
+    file = OurFile(free, maxBytes=most_bytes(), backupCount=2, encoding="utf-8", delay=True)
     owned.callback(file.close)
     file.setFormatter(LogLines(_FORM))
     return file

@@ -18,6 +18,7 @@ from typing import IO, Any
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, Unreachable
+from traindeck.domain.settings import LAB_IDLE
 from traindeck.domain.texts import spoken, text
 from traindeck.lab.root_folder import running_lab
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -26,7 +27,6 @@ from traindeck.services.accounts.connections import LabAddress
 
 log = logging.getLogger(__name__)
 
-IDLE_EXIT_S = 600
 _START_S = 30.0
 _OTHERS_START_S = 3.0
 _LOOK_EVERY_S = 0.05
@@ -58,6 +58,9 @@ class LabLink:
         self._opening = asyncio.Lock()
         self.is_starting = False
         self._is_stopped = False
+        self.idle_exit_s = 60 * LAB_IDLE.default
+        self.python = ""
+        """What runs its jobs, where `lab.toml` says nothing; empty: what is found."""
         self.news: Listeners[LabAddress | None] = Listeners()
         """Where the Lab runs, or that it does not."""
 
@@ -92,6 +95,10 @@ class LabLink:
         """As the user chooses, also after a stop."""
         self._is_stopped = False
         await self.address()
+
+    def stay_stopped(self) -> None:
+        """One that runs is used; nobody here starts one until `start`."""
+        self._is_stopped = True
 
     @asynccontextmanager
     async def ended(self, *, stay: bool) -> AsyncIterator[None]:
@@ -208,10 +215,11 @@ class LabLink:
     def _command(self) -> list[str]:
         # -P: a file of the user's that is called like a module of Python must not be taken for it.
         program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "traindeck"]
+        python = ["--python", self.python] if self.python else []
         owner = ["--owner-pipe"] if self._life is LabLife.OWNED else []
         return [
             *program, "--language", spoken(), "lab", "serve", "--json", "--root", str(self._root),
-            "--idle-exit", str(IDLE_EXIT_S), *owner,
+            "--idle-exit", str(self.idle_exit_s), *python, *owner,
         ]  # fmt: skip
 
 

@@ -58,7 +58,10 @@ def serve(call: Call) -> int:
         call.output.note(_said(problem))
 
     try:
-        return serve_lab(LabOptions(root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults, warn))
+        options = LabOptions(
+            root, announce, asked.port, asked.idle_exit, asked.owner_pipe, asked.faults, warn, asked.python
+        )
+        return serve_lab(options)
     except LabStartError as error:
         raise _in_our_words(error, root, asked.port, asked.faults or root / FAULTS) from error
 

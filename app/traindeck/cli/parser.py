@@ -103,6 +103,7 @@ def _serve(serve: Parser) -> None:
     serve.epilog = f"{settings} {rules}"
     # Between programs only: who starts a Lab in the background says when it should end by itself.
     serve.add_argument("--idle-exit", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
+    serve.add_argument("--python", default="", help=argparse.SUPPRESS)
     serve.add_argument("--owner-pipe", action="store_true", help=argparse.SUPPRESS)
 
 

@@ -64,6 +64,8 @@ class LabOptions:
     faults: Path | None = None
     # Told what is wrong with the user's settings and yet does not keep the Lab from running.
     warn: Callable[[EventText], None] | None = None
+    # What runs jobs where `lab.toml` says nothing.
+    python: str = ""
 
 
 def serve(options: LabOptions) -> int:
@@ -93,7 +95,7 @@ async def _serve(
     options: LabOptions, accounts: Accounts, store: ObjectStore, ports: BoundPorts, faults: Faults
 ) -> None:
     activity = Activity()
-    service = JobService(options.root, store, accounts, faults=faults, warn=options.warn)
+    service = JobService(options.root, store, accounts, faults=faults, warn=options.warn, python=options.python)
     service.obs_url = obs_url = url_of(ports.obs)
     addresses = {"obs": obs_url, "modelarts": url_of(ports.gateway), "iam": url_of(ports.gateway)}
     facts: dict[str, object] = {

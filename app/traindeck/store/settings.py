@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile, Provider, Signature
-from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.errors import InvalidInput, LocalTrouble
+from traindeck.domain.settings import BY_KEY, Setting, SettingValue, Value, value_of
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import alone_with, local_errors, write_whole
+
+log = logging.getLogger(__name__)
 
 SCHEMA = 1
 _PATIENCE_S = 10
@@ -20,12 +24,22 @@ _PATIENCE_S = 10
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    language: str = ""  # empty: the system's
-    theme: str = ""  # empty: follows the system; else light or dark
     current_profile: str = LAB
     profiles: tuple[Profile, ...] = ()
     favourites: tuple[tuple[str, str, str], ...] = ()  # profile, bucket, key
-    bytes_per_s: int = 0  # of all transfers together; 0 is no limit
+    chosen: Mapping[str, SettingValue] = field(default_factory=dict)
+    """Those of `domain/settings.py` that are not as they come."""
+    others: Mapping[str, Any] = field(default_factory=dict)
+    """What stands in the file and means nothing to this program: it is of a newer one, or damaged, and stays."""
+
+    def value(self, setting: Setting[Value]) -> Value:
+        return value_of(self.chosen, setting)
+
+    def with_values(self, values: Mapping[str, SettingValue | None]) -> Settings:
+        """None: as it comes, from now on."""
+        chosen = {key: value for key, value in {**self.chosen, **values}.items() if value is not None}
+        others = {key: value for key, value in self.others.items() if key not in values}
+        return replace(self, chosen=chosen, others=others)
 
 
 class SettingsFile:
@@ -62,14 +76,26 @@ class SettingsFile:
         with local_errors(self._path), alone_with(self._path, _PATIENCE_S, busy, hint):
             settings = edit(self.read())
             content = {"schema": SCHEMA, **asdict(settings)}
+            content |= {**content.pop("others"), **content.pop("chosen")}
             write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())
         return settings
 
 
 def _settings(content: dict[str, Any]) -> Settings:
-    profiles = tuple(_profile(entry) for entry in content.get("profiles", ()))
-    favourites = tuple(tuple(entry) for entry in content.get("favourites", ()))
-    return Settings(**{**_known(Settings, content), "profiles": profiles, "favourites": favourites})
+    profiles = tuple(_profile(entry) for entry in content.pop("profiles", ()))
+    favourites = tuple(tuple(entry) for entry in content.pop("favourites", ()))
+    current = content.pop("current_profile", LAB)
+    chosen: dict[str, SettingValue] = {}
+    for key in [key for key in content if key in BY_KEY]:
+        try:
+            value = BY_KEY[key].checked(content[key])
+        except InvalidInput as error:
+            log.warning("the settings file: %s %s", error, error.hint.in_english())
+            continue
+        del content[key]
+        if value != BY_KEY[key].default:
+            chosen[key] = value
+    return Settings(current, profiles, favourites, chosen, content)
 
 
 def _profile(entry: dict[str, Any]) -> Profile:
@@ -96,6 +122,9 @@ class ProfileStore:
 
     def all(self) -> list[Profile]:
         return list(self._settings.profiles)
+
+    def value(self, setting: Setting[Value]) -> Value:
+        return self._settings.value(setting)
 
     @property
     def current(self) -> str:

@@ -143,6 +143,28 @@ class Order:
         return _place(self.target)
 
 
+@dataclass(frozen=True, slots=True)
+class UsualRules:
+    """The user's own ways: they hold where an order does not say otherwise."""
+
+    parallel: int = 0
+    part_bytes: int = 0
+    store_md5: bool = False
+    links: Links = Links.SKIP  # of what was dropped, pasted or chosen: who synchronizes says it each time
+
+    def applied_to(self, order: Order) -> Order:
+        rules = order.rules
+        is_sent = order.kind is Kind.UPLOAD and rules.compares_if_allowed
+        usual = replace(
+            rules,
+            parallel=rules.parallel or self.parallel,
+            part_bytes=rules.part_bytes or self.part_bytes,
+            store_md5=rules.store_md5 or self.store_md5,
+            links=self.links if is_sent and rules.links is Links.SKIP else rules.links,
+        )
+        return replace(order, rules=usual)
+
+
 def is_remote(spelling: str) -> bool:
     """Whether the place of an order is in a service."""
     return spelling.startswith(_REMOTE)

@@ -117,6 +117,7 @@ class JobService:
         parallel_jobs: int | None = None,
         faults: Faults | None = None,
         warn: Callable[[EventText], None] | None = None,
+        python: str = "",
     ) -> None:
         """What is not given comes from the user's `lab.toml`, or is as the service has it.
 
@@ -135,7 +136,7 @@ class JobService:
         self.timing = timing or Timing(metrics_s=settings.metrics_interval_s, hour_s=3600 / settings.clock)
         # Jobs get a copy: their Pythons write byte code beside it, where the program itself may not be writable.
         self._moxing = root / "moxing"
-        self._interpreters = Interpreters(root)
+        self._interpreters = Interpreters(root, python)
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
         self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._faults)

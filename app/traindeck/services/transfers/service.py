@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from traindeck.domain.errors import AppError, InvalidInput, NotFound, Occupied, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.orders import Kind, Order, Rules
+from traindeck.domain.transfers.orders import Kind, Order, Rules, UsualRules
 from traindeck.domain.transfers.records import Item, ItemState, TransferState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners, TaskScope
@@ -45,6 +45,8 @@ class Transfers:
     locks: Path
     # Nobody sits there, so what cannot go on for so long fails, and who is cancelled only pauses.
     patience_s: float | None = None
+    # What holds where an order does not say otherwise.
+    usual: UsualRules = field(default_factory=UsualRules)
     changed: Listeners[Transfer] = field(default_factory=Listeners)
     _bytes_per_s: float = 0.0
     _rows: dict[int, Transfer] = field(default_factory=dict)
@@ -192,6 +194,7 @@ class Transfers:
     async def begin(self, order: Order, *, needs_confirmation: bool = False, is_preview: bool = False) -> int:
         """Start a transfer that goes on by itself."""
         _check_words(order)
+        order = self.usual.applied_to(order)
         takes_up = self.patience_s is not None and not is_preview
         return await self._call(
             lambda engine: engine.add(

@@ -80,6 +80,8 @@ class BucketTree(Stateful):
         self._levels: dict[Folder, Level] = {}
         self._number = 0
         self._choose: Choose | None = None
+        self.offers_packing = True
+        """Whether many small files may go as archives, when the user wants it so."""
         self.state: BucketTreeState = BucketTreeState()
         self.deleting = Deleting(mover, scope)
         self.deleting.busy.connect(self._say)
@@ -214,7 +216,8 @@ class BucketTree(Stateful):
 
     async def _small_ones(self, drop: _Drop, folders: Sequence[Path], planned: Sequence[Transfer]) -> list[_Amount]:
         """Folders of many small files that are still to be sent."""
-        if self._choose is None or not advises_packing(sum(row.files for row in planned), 0):
+        may_offer = self._choose is not None and self.offers_packing
+        if not may_offer or not advises_packing(sum(row.files for row in planned), 0):
             return []
         small: list[_Amount] = []
         for place in folders:

@@ -69,7 +69,7 @@ class SyncForm(QObject):
     def __init__(self, profile: str, place: ObjectPath, planner: Transfers, scope: TaskScope) -> None:
         super().__init__()
         self.place = place.as_folder()
-        self.state = SyncState(SyncOptions())
+        self.state = SyncState(SyncOptions(links=planner.usual.links))
         self._profile = profile
         self._planner = planner
         self._scope = scope

@@ -45,17 +45,24 @@ class EnginePython:
 class Interpreters:
     """Which Python runs which engine, as the user wrote it into `lab.toml`; read anew for every job."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, usual: str = "") -> None:
+        """`usual`: what runs the engines of which `lab.toml` says nothing."""
         self._root = root
+        self._usual = usual
 
     def for_engine(self, engine_id: str) -> Path:
         """Raises SettingsError where none can be had."""
         settings = read_settings(self._root)
-        choice = settings.pythons.get(engine_id) or settings.pythons.get("default")
-        if choice is None:
+        named = settings.pythons.get(engine_id) or settings.pythons.get("default")
+        choice = named or self._usual
+        if not choice:
             return self._of_this_computer()
         path = Path(choice).expanduser()
         found = shutil.which(str(path))
+        if found is None and not named:
+            raise NoInterpreterError(
+                EventText(f"the Python {path} of the settings cannot be run", f"设置中指定的 Python {path} 无法运行")
+            )
         if found is None:
             place = self._root / SETTINGS
             english = f"{place} names the Python {path}, which cannot be run"

@@ -1,0 +1,44 @@
+"""The room of the settings: its page, and a command for each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from traindeck.domain.settings import SETTINGS
+from traindeck.domain.texts import say
+from traindeck.ui.shell.feature import Feature, Shell
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.preferences import Preferences
+
+_PAGE = "settings"
+
+
+class SettingsFeature(Feature):
+    def __init__(self, shell: Shell, preferences: Preferences) -> None:
+        super().__init__(shell)
+        self._preferences = preferences
+
+    def commands(self) -> Iterable[Command]:
+        yield Command(
+            "file.settings", say("Se&ttings"), self.open, shortcut="Ctrl+,", menu="file", group=95, icon="form"
+        )
+        for setting in SETTINGS:
+            title = say("Setting: {title}", title=setting.title)
+            yield Command(f"settings.{setting.key}", title, partial(self.open, setting.key))
+
+    def open(self, key: str = "") -> None:
+        """`key`: at this setting."""
+        from traindeck.ui.shell.settings_page import SettingsPage  # seldom seen
+
+        page = self.shell.window.open_tab(
+            _PAGE, say("Settings"), lambda: SettingsPage(self._preferences, self.shell.theme, self.shell.tasks)
+        )
+        self.shell.tasks.start("read the settings", self._preferences.load)
+        if key and isinstance(page, SettingsPage):
+            page.show_setting(key)
+
+    def restore(self, page: object) -> bool:
+        if page == _PAGE:
+            self.open()
+        return page == _PAGE

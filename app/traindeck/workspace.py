@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog
 
 from traindeck.assembly.account_core import use_in_lab
 from traindeck.assembly.core import Core
+from traindeck.domain.jobs.job_file import to_toml
 from traindeck.domain.settings import LINKS, PACK_ADVICE, PART_BYTES, RATE, REQUESTS, STORE_MD5, SettingValue
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
@@ -25,6 +26,7 @@ from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.frame_feature import WELCOME, FrameFeature
+from traindeck.ui.shell.problem_report_feature import ProblemReportFeature
 from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
@@ -46,6 +48,7 @@ from traindeck.viewmodels.rooms import (
 from traindeck.viewmodels.shell.journal import Journal
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences, WindowState
+from traindeck.viewmodels.shell.problem_report import ProblemForm, gathered
 from traindeck.viewmodels.shell.status import Status
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
@@ -57,6 +60,8 @@ from traindeck.viewmodels.storage.places import ChangedPlaces, Favourites
 from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
 from traindeck.viewmodels.transfers.sync_form import SyncForm
 from traindeck.viewmodels.transfers.transfer_list import TransferList
+
+_LOG_TAIL_BYTES = 64 * 1024
 
 Room = TypeVar("Room", bound=Feature)
 
@@ -75,6 +80,7 @@ class Models:
         runs: RunList,
     ) -> None:
         """`runs` is there already: the list is what is looked for first."""
+        self._core, self._scope = core, scope
         self.notices, self.layout = notices, layout
         self.preferences = Preferences(core.settings, core.disk, scope, settings, asked)
         rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
@@ -103,6 +109,22 @@ class Models:
         core.transfers.usual = UsualRules(value(REQUESTS), value(PART_BYTES), value(STORE_MD5), Links(value(LINKS)))
         self.storage.buckets.offers_packing = value(PACK_ADVICE)
         use_in_lab(core.lab, value)
+
+    def problem_form(self, crash: str = "") -> ProblemForm:
+        """A report of what this program is at; `crash`: and of a mistake of ours."""
+        core = self._core
+        run = self.jobs.runs.state.selected_run
+
+        async def form() -> str:
+            return to_toml(self.jobs.form.state.spec)
+
+        async def log_tail() -> str:
+            return await core.disk.run(lambda _: core.logs.file(run.id).tail(_LOG_TAIL_BYTES)) if run else ""
+
+        pieces: list[tuple[str, Callable[[], Awaitable[str]]]] = [("form.toml", form)]
+        pieces += [(f"run-{run.number}.log", log_tail)] if run else []
+        name = self.accounts.accounts.current
+        return ProblemForm(core.diagnosis, name, partial(gathered, pieces), self._scope, crash)
 
     def close(self) -> None:
         for model in (
@@ -167,6 +189,7 @@ class Workspace:
         self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
         await _added(shell, SettingsFeature(shell, models.preferences))
+        await _added(shell, ProblemReportFeature(shell, models.problem_form))
         sample, connect = self.jobs.fill_in_sample, self.accounts.connect_account
         looks, status, notices = models.preferences, models.status, models.notices
         await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open))

@@ -60,12 +60,16 @@ class Diagnosis:
             found.append(check)
             told(check)
 
-        for look in (computer.versions, self._disk_space, self._home):
-            tell(await self._disk.run(lambda _, look=look: look()))  # type: ignore[misc]
-        tell(await self._keyring(name))
+        await self._here(name, tell)
         account = await self._account(name, tell)
         if account is not None:
             await self._services(name, *account, tell)
+        return found
+
+    async def run_here(self, name: str) -> list[Check]:
+        """Without asking anybody outside this computer."""
+        found: list[Check] = []
+        await self._here(name, found.append)
         return found
 
     async def report(self, checks: Sequence[Check]) -> ProblemReport:
@@ -78,6 +82,11 @@ class Diagnosis:
 
     # this computer
 
+    async def _here(self, name: str, tell: OnFinding) -> None:
+        for look in (computer.versions, self._disk_space, self._home):
+            tell(await self._disk.run(lambda _, look=look: look()))  # type: ignore[misc]
+        tell(await self._keyring(name))
+
     def _disk_space(self) -> Check:
         return computer.disk(self._paths.home)
 
@@ -87,7 +96,11 @@ class Diagnosis:
     async def _keyring(self, name: str) -> Check:
         title = text("Keyring")
         try:
-            backend = await self._secrets.backend()
+            async with asyncio.timeout(_ACCOUNT_S):
+                backend = await self._secrets.backend()
+        except TimeoutError:
+            hint = text("A keyring that waits for its password does not answer; unlock it.")
+            return Check(title, None, text("The keyring did not answer in time."), hint, "keyring")
         except KeyringMissing as error:
             # Those two keep no keys in it.
             return Check(title, None if name in (LAB, ENVIRONMENT) else False, error.title, error.hint, "keyring")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,12 +30,32 @@ class ReportPart:
     name: str
     content: bytes
 
+    @property
+    def words(self) -> str:
+        return self.content.decode()
+
 
 @dataclass(frozen=True, slots=True)
 class ProblemReport:
     """All files of a report; nothing is on disk yet."""
 
     parts: tuple[ReportPart, ...]
+    known: tuple[Credentials, ...] = field(default=(), repr=False)
+    """What must not stand in what is added to it."""
+
+    def with_part(self, name: str, words: str) -> ProblemReport:
+        """In the place of one of this name; without words there is none."""
+        parts = [part for part in self.parts if part.name != name]
+        if words.strip():
+            parts.append(ReportPart(name, without_secrets(words, *self.known).encode(errors="replace")))
+        return replace(self, parts=tuple(parts))
+
+    def without(self, names: Collection[str]) -> ProblemReport:
+        return replace(self, parts=tuple(part for part in self.parts if part.name not in names))
+
+    def as_text(self) -> str:
+        """All of it, to be pasted."""
+        return "\n".join(f"===== {part.name}\n{part.words.rstrip()}\n" for part in self.parts)
 
     def write(self, file: Path, *, replace_old: bool = False) -> None:
         with local_errors():
@@ -58,8 +78,10 @@ class ProblemReport:
 
 
 def collected(paths: Paths, checks: Sequence[Check], known: Sequence[Credentials]) -> ProblemReport:
-    parts = [("diagnosis.json", _findings(checks)), ("versions.txt", all_versions()), *_kept(paths)]
-    return ProblemReport(tuple(ReportPart(name, without_secrets(content, *known).encode()) for name, content in parts))
+    report = ProblemReport((), tuple(known))
+    for name, content in (("diagnosis.json", _findings(checks)), ("versions.txt", all_versions()), *_kept(paths)):
+        report = report.with_part(name, content)
+    return report
 
 
 def _findings(checks: Sequence[Check]) -> str:

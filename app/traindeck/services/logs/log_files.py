@@ -65,6 +65,12 @@ class LogFile:
         except FileNotFoundError:
             return b""
 
+    def tail(self, most: int) -> str:
+        """Its last whole lines."""
+        start = max(0, self.size() - most)
+        words = self.read(start, most).decode("utf-8", "replace")
+        return words.partition("\n")[2] if start else words
+
     def gaps(self) -> tuple[Gap, ...]:
         return tuple(Gap(part.offset, part.stands_for) for part in self._stretches() if part.length == 0)
 

@@ -167,7 +167,14 @@ async def agreed(parent: QWidget | None, title: str, hint: str, action: str, rol
 class ErrorReport(QDialog):
     """A mistake of ours: one sentence, and a report to copy."""
 
-    def __init__(self, report: str, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        report: str,
+        theme: Theme,
+        parent: QWidget | None = None,
+        report_problem: Callable[[str], None] | None = None,
+    ) -> None:
+        """`report_problem`: makes more of it, in a dialog that takes the place of this one."""
         super().__init__(parent)
         self.setWindowTitle(say("Something went wrong"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -181,7 +188,12 @@ class ErrorReport(QDialog):
         self.copy = QPushButton(theme.icon("copy", "on_accent"), say("&Copy report"))
         set_role(self.copy, "primary")
         self.copy.clicked.connect(self._copy)
-        buttons, _ = closing(self, say("Close"), self.copy)
+        self.more = push_button(say("&Report a problem…"))
+        self.more.setVisible(report_problem is not None)
+        if report_problem is not None:
+            self.more.clicked.connect(self.accept)
+            self.more.clicked.connect(lambda: report_problem(report))
+        buttons, _ = closing(self, say("Close"), self.copy, self.more)
         column_of(heading, words, self.report, buttons, inside=self, margins=2 * SPACE, spacing=SPACE)
         self.copy.setFocus()
 

@@ -94,6 +94,8 @@ class MainWindow(QMainWindow):
         self.theme = theme
         self.commands = commands
         self.is_painted = False
+        self.report_problem: Callable[[str], None] | None = None
+        """What can be done about a mistake of ours, once the rooms are there."""
         self._state = state
         self._on_close_request = on_close_request
         self._docks: dict[str, QDockWidget] = {}
@@ -378,7 +380,7 @@ class MainWindow(QMainWindow):
         from traindeck.ui.kit.dialogs import ErrorReport
 
         if not any(before.isVisible() for before in self.findChildren(ErrorReport)):
-            ErrorReport(report, self.theme, self).open()
+            ErrorReport(report, self.theme, self, self.report_problem).open()
 
 
 # The way to one's own account is always in sight.

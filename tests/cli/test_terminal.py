@@ -48,7 +48,7 @@ def test_removing_a_folder_asks_with_the_count_and_only_a_yes_is_one(
     remove = ("obs", "rm", "-r", "obs://cli-bucket/one/")
     for answer, code, said in (("\n", 0, "Nothing was removed."), ("\x03", 130, "Interrupted.")):
         with terminal(tmp_path, *remove) as screen:
-            screen.read_until("1, 5 B. Remove them? [y/N] ")
+            screen.read_until("Delete 1 object (5 B) permanently? [y/N] ")
             screen.type(answer)
             assert screen.end() == code
         assert said in screen.seen
@@ -69,4 +69,4 @@ def test_a_transfer_shows_its_progress_and_leaves_only_its_result(
         assert screen.end() == 0
     assert "/ 30 MB" in screen.seen
     last = screen.seen.rpartition("\r\n")[0].rpartition("\r")[2]
-    assert last == "Copied to obs://cli-bucket/. Files: 1. Confirmed by size and MD5: 1"
+    assert last == "Copied 1 file to obs://cli-bucket/. Confirmed by size and MD5: 1"

@@ -22,15 +22,16 @@ PACKAGE = Path(traindeck.__file__).parent
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """Every literal given to say() or text(), with where it stands."""
+    """Every literal given to say() or text(), and of those that count the form for many, with where it stands."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            first = node.args[0]
-            if name in ("say", "text") and isinstance(first, ast.Constant) and isinstance(first.value, str):
-                yield first.value, f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            place = {"say": 0, "text": 0, "say_count": 1, "count_text": 1}.get(name)
+            words = None if place is None else node.args[place]
+            if isinstance(words, ast.Constant) and isinstance(words.value, str):
+                yield words.value, f"{path.relative_to(PACKAGE)}:{node.lineno}"
 
 
 def chinese() -> dict[str, str]:
@@ -47,6 +48,16 @@ def test_every_sentence_has_its_chinese_and_none_is_left_over() -> None:
 def test_a_translation_has_the_fields_of_its_sentence() -> None:
     wrong = {en: zh for en, zh in chinese().items() if sorted(FIELD.findall(en)) != sorted(FIELD.findall(zh))}
     assert wrong == {}
+
+
+def test_one_is_counted_as_the_language_counts() -> None:
+    def folders(count: int) -> str:
+        return texts.say_count("{count} folder", "{count} folders", count)
+
+    assert [folders(count) for count in (0, 1, 2, 1204)] == ["0 folders", "1 folder", "2 folders", "1,204 folders"]
+    language.speak(texts.CHINESE)
+    assert [folders(count) for count in (1, 2)] == ["1 个文件夹", "2 个文件夹"]
+    assert texts.count_text("{count} folder", "{count} folders", 1).in_english() == "1 folder"
 
 
 def test_an_error_speaks_the_language_in_use_and_logs_in_english() -> None:

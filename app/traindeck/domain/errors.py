@@ -227,7 +227,10 @@ def _kinds(kind: type[AppError]) -> Iterator[type[AppError]]:
 
 
 def _written(message: Text) -> dict[str, object]:
-    return {"english": message.english, "fields": {name: _field(value) for name, value in message.fields.items()}}
+    words: dict[str, object] = {"english": message.english}
+    if message.one:
+        words["one"] = message.one
+    return words | {"fields": {name: _field(value) for name, value in message.fields.items()}}
 
 
 def _field(value: object) -> object:
@@ -243,4 +246,5 @@ def _read(content: dict[str, object]) -> Text:
     return Text(
         str(content["english"]),
         {name: _read(value) if isinstance(value, dict) else value for name, value in found.items()},
+        str(content.get("one", "")),
     )

@@ -17,17 +17,24 @@ class Text:
 
     english: str
     fields: Mapping[str, object] = field(default_factory=dict, hash=False)
+    one: str = ""  # what English says instead where the number is one
 
     def __str__(self) -> str:
         return say(self)
 
     def in_english(self) -> str:
         """For logs, which are read by people who may not share the user's language."""
-        return self.english.format_map({name: _shown(value, Text.in_english) for name, value in self.fields.items()})
+        fields = {name: _shown(value, Text.in_english) for name, value in self.fields.items()}
+        return (self.one or self.english).format_map(fields)
 
 
 def text(english: str, /, **fields: object) -> Text:
     return Text(english, fields)
+
+
+def count_text(one: str, many: str, count: int, /, **fields: object) -> Text:
+    """As the language counts: English has a form for one and one for many, Chinese a single form; {count} is shown."""
+    return Text(many, {"count": f"{count:,}", **fields}, one if count == 1 else "")
 
 
 @dataclass(slots=True)
@@ -53,8 +60,12 @@ def spoken() -> str:
 def say(message: str | Text, /, **fields: object) -> str:
     if isinstance(message, str):
         message = Text(message, fields)
-    words = _speech.catalogue.get(message.english, message.english)
+    words = _speech.catalogue.get(message.english) or message.one or message.english
     return words.format_map({name: _shown(value, say) for name, value in message.fields.items()})
+
+
+def say_count(one: str, many: str, count: int, /, **fields: object) -> str:
+    return say(count_text(one, many, count, **fields))
 
 
 def printable(words: str) -> str:

@@ -129,7 +129,7 @@ def test_what_is_there_is_left_alone_when_that_is_asked_for(
     assert (sent["files"], sent["kept"]) == (4, 1)
     assert s3(bucket).get_object(Bucket="copy-bucket", Key="x/a.jpg")["Body"].read() == b"another"
     said = traindeck("obs", "cp", "--no-clobber", "data", f"{HERE}x/").must_be(0).out
-    assert "Files: 0" in said and "there already: 5" in said
+    assert "Copied 0 files" in said and "there already: 5" in said
 
     put_files(tmp_path / "down", {"b.txt": b"mine"})
     if os.name != "nt":

@@ -33,7 +33,7 @@ REFUSED = (error_at("/many/*a", 403, "AccessDenied"), error_at("/many/*c", 400, 
 def test_the_worst_of_the_files_sent_decides(traindeck: Traindeck, files: Path, verb: str) -> None:
     Control(files / "home" / "lab").rules(*REFUSED)
     answer = traindeck("obs", verb, "data", "obs://many/x/").must_be(1)
-    assert "2 files could not be moved" in answer.said
+    assert "2 files were not transferred" in answer.said
     listed = answer.said + answer.out
     assert "a  " in listed and "c  " in listed, "each of them is named"
 

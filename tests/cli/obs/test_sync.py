@@ -41,7 +41,7 @@ def test_sync_up_and_down(traindeck: Traindeck, tmp_path: Path, lab: dict[str, s
     (tmp_path / "源" / "new.txt").write_bytes(b"new")
     (tmp_path / "源" / "a b.bin").unlink()
     refused = traindeck("obs", "sync", "源", there, "--delete", "--json").must_be(2)
-    assert "would remove 1 files" in refused.said + refused.out
+    assert "would delete 1 file at" in refused.said + refused.out
     assert waiting_for_a_yes(tmp_path / "home") == []
     preview = traindeck("obs", "sync", "源", there, "--delete", "--dry-run", "--json").must_be(0).rows
     assert (preview[-1]["to_move"], preview[-1]["removals"]) == (1, 1)

@@ -18,7 +18,7 @@ from traindeck.domain.errors import (
     Unexpected,
     Unreachable,
 )
-from traindeck.domain.texts import CHINESE, text
+from traindeck.domain.texts import CHINESE, count_text, text
 from traindeck.domain.transfers.object_limits import MOST_OBJECT_BYTES, MOST_PART_BYTES, part_bytes, part_count, refusal
 from traindeck.domain.transfers.orders import CompareBy, Kind, Links, Order, Rules
 from traindeck.domain.transfers.records import WaitsFor, waits_for
@@ -104,6 +104,11 @@ def test_a_sentence_written_down_is_said_in_the_language_of_the_day() -> None:
     assert kept == error.paragraph() and str(kept) == "“{x}.py” does not exist. Refresh the list."
     language.speak(CHINESE)
     assert str(kept) == error.sentence() and "does not exist" not in str(kept)
+
+
+def test_a_sentence_about_one_thing_stays_about_one() -> None:
+    kept = kept_errors.words_from_json(kept_errors.words_to_json(count_text("{count} file", "{count} files", 1)))
+    assert str(kept) == "1 file"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ async def test_a_run_is_found_by_any_beginning_that_fits_one(way: Way, tmp_path:
         assert (await bench.run_service.find("digits-10")).id == "ab22"
         assert (await bench.run_service.find("digits-1")).id == "aa11"  # exactly this one, though another begins so
         assert (await bench.run_service.find("100%")).id == "cc33"
-        with pytest.raises(InvalidInput, match="fits 2 runs"):
+        with pytest.raises(InvalidInput, match="matches 2 runs"):
             await bench.run_service.find("digits")
         for nobody in ("%", "_", "zz"):
             with pytest.raises(NotFound):

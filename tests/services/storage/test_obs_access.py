@@ -350,7 +350,7 @@ async def test_what_a_policy_keeps_is_named(way: Way, bucket: str) -> None:
         "Resource": [f"{bucket}/kept/*"],
     }
     await on.access.set_policy(bucket, json.dumps({"Statement": [denial]}))
-    with pytest.raises(Conflict, match=r"1 objects could not be deleted, for example “obs://.*/kept/1”"):
+    with pytest.raises(Conflict, match=r"1 object could not be deleted: “obs://.*/kept/1”"):
         await on.access.empty(bucket, lambda _: None)
     assert (await on.access.count(bucket, lambda _: None)).objects == 1
     on.account.close()

@@ -188,7 +188,7 @@ async def test_what_is_known_and_since_when_is_said(tmp_path: Path, theme: Theme
     async with bench(tmp_path, theme, qtbot) as on:
         await on.rests()
         words = on.view.footing.text()
-        assert words.startswith("2 folders · 2 objects, 10 B · everything below: 6 objects, 150 B · as of ")
+        assert words.startswith("2 folders · 2 objects, 10 B · including subfolders: 6 objects, 150 B · as of ")
         on.table.selectAll()
         assert on.view.footing.text().startswith("4 chosen")
         on.cloud.storage.trouble = offline()
@@ -209,7 +209,7 @@ async def test_files_are_dropped_and_deleted_and_the_table_follows(tmp_path: Pat
         on.table.setFocus()
         qtbot.keyClick(on.table, Qt.Key.Key_Delete)
         await on.shows("data", "more", "a.bin")
-        assert "Delete 2 objects (3 B) for good?" in on.user.asked[-1]
+        assert "Delete 2 objects (3 B) permanently?" in on.user.asked[-1]
 
 
 def focus() -> QWidget:

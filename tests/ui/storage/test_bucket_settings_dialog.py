@@ -310,7 +310,7 @@ async def test_fragments_are_listed_measured_and_thrown_away(
         at.qtbot.mouseClick(page.all, Qt.MouseButton.LeftButton)
         await at.answer("yes")
         await until(lambda: page.summary.text() == "There are no unfinished uploads.")
-        assert page.result.text() == "Thrown away: 69."
+        assert page.result.text() == "Deleted 69 fragments."
         left: list[UnfinishedUpload] = []
         await at.bench.unfinished.each(LAB, ObjectPath(BUCKET), left.extend)
         assert left == []

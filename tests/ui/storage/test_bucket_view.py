@@ -137,7 +137,9 @@ async def test_delete_asks_with_count_and_bytes(tmp_path: Path, theme: Theme, qt
         on.select(DATA)
         qtbot.keyClick(on.view.rows, Qt.Key.Key_Delete)
         await until(lambda: on.names(BUCKET) == [])
-        assert on.user.asked == ["Delete 3 objects (15 B) for good? This is obs://bucket/data/. [Delete]"]
+        assert on.user.asked == [
+            "Delete 3 objects (15 B) permanently? They are obs://bucket/data/. This cannot be undone. [Delete]"
+        ]
 
 
 async def test_what_is_added_to_the_tree_is_in_its_menu_and_knows_the_bucket_one_is_in(

@@ -78,17 +78,17 @@ async def test_what_is_deleted_can_be_undone(lab: LabProcess, tmp_path: Path) ->
         await on.removed([IN.join("deep/"), IN.join("a.txt"), IN.join("deep/b.txt")], user)
         assert len(user.asked) == 1
         assert "Delete 3 objects (26 B)?" in user.asked[0]
-        assert "can be restored" in user.asked[0]
-        assert "for good" not in user.asked[0]
+        assert "can be undeleted" in user.asked[0]
+        assert "permanently" not in user.asked[0]
         assert await on.bench.objects("in/") == []
         assert on.touched == [IN]
         assert on.busy[-1] == ""
         (news,) = on.told
-        assert str(news.message) == "3 objects were deleted."
+        assert str(news.message) == "Deleted 3 objects."
         assert news.undo is not None
         news.undo()
         await until(lambda: len(on.told) == 2)
-        assert str(on.told[1].message) == "3 objects were restored."
+        assert str(on.told[1].message) == "Undeleted 3 objects."
         assert sorted(await on.bench.objects("in/")) == sorted(IN.join(name).key for name in NAMES)
 
 
@@ -96,7 +96,7 @@ async def test_without_versions_it_is_for_good_and_a_no_changes_nothing(lab: Lab
     async with deletions(lab, tmp_path, versions=False) as on:
         no, yes = User(False), User()
         await on.removed([IN], no)
-        assert "for good" in no.asked[0]
+        assert "permanently" in no.asked[0]
         assert len(await on.bench.objects("in/")) == 3
         assert on.bench.transfers.rows() == []
         await on.removed([IN], yes)

@@ -235,7 +235,7 @@ async def test_files_of_the_file_manager_are_pasted_after_the_usual_question(
         QGuiApplication.clipboard().setMimeData(data)
         await on.press("Ctrl+V")
         await until(lambda: "new.txt" in on.stored())
-        assert on.user.asked == ["Upload one file (3 B) to obs://bucket/? [Upload]"]
+        assert on.user.asked == ["Upload 1 file (3 B) to obs://bucket/? [Upload]"]
 
 
 async def test_objects_are_renamed_and_bad_names_are_refused(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -275,7 +275,7 @@ async def test_what_no_service_takes_cannot_be_saved(
         assert "English" in page.fields["content-disposition"].error.text()
         page.lines["content-disposition"].clear()
         page.tags.table.rows_edited.emit(tuple((f"t{number}", "") for number in range(11)))
-        assert "more than an object may have" in await at.save()
+        assert "more than an object can have" in await at.save()
 
 
 async def test_a_class_is_chosen_and_what_is_archived_restored(
@@ -445,7 +445,7 @@ async def test_many_are_counted_and_changed_with_each_failure_named(
         await until(lambda: bool(summary.facts._facts) and not summary.stop.isVisible())
         shown = dict(summary.facts._facts)
         assert (shown["Objects"], shown["Size"]) == ("4", "20 bytes")
-        assert shown["Archive (COLD)"] == "1 objects, 5 B"
+        assert shown["Archive (COLD)"] == "1 object, 5 B"
         page = await at.turn(ManyChangesPage)
         assert not page.apply.isEnabled()
         page.metadata.table.rows_edited.emit((("stage", "old"),))

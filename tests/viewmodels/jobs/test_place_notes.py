@@ -53,7 +53,7 @@ async def test_every_place_says_what_it_comes_to(tmp_path: Path) -> None:
         form.set_rows("outputs", (("train_url", "obs://bucket/out/{run}/"),))
         form.set_field("log_to", "obs://bucket/new/")
         await until(lambda: len(notes.notes) == 3)
-        assert said(notes, "inputs") == [("data_url", "one object, 5 B", Tone.QUIET)]
+        assert said(notes, "inputs") == [("data_url", "1 object, 5 B", Tone.QUIET)]
         assert said(notes, "outputs") == [("train_url", "The run makes this folder.", Tone.QUIET)]
         assert said(notes, "log_to") == [("", "The run makes this folder.", Tone.QUIET)]
         form.set_rows("inputs", ())
@@ -67,7 +67,7 @@ async def test_a_name_without_a_slash_takes_in_others(tmp_path: Path) -> None:
         assert (str(note.words), note.tone) == ("“data” also takes in data_private/.", Tone.DOUBTFUL)
         notes.take(note, note.remedies[0])
         assert form.state.rows["inputs"] == (("data_url", "obs://bucket/data/"),)
-        await until(lambda: said(notes, "inputs") == [("data_url", "one object, 5 B", Tone.QUIET)])
+        await until(lambda: said(notes, "inputs") == [("data_url", "1 object, 5 B", Tone.QUIET)])
 
 
 async def test_what_is_missing_is_made_or_replaced(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_an_output_that_holds_something_is_not_silently_used_again(tmp_pat
     async with watched(tmp_path) as (_, form, notes):
         form.set_rows("outputs", (("train_url", "obs://bucket/out"),))
         note = await only(notes, "outputs")
-        assert note.tone is Tone.DOUBTFUL and "not empty: one object, 5 B" in str(note.words)
+        assert note.tone is Tone.DOUBTFUL and "not empty: 1 object, 5 B" in str(note.words)
         notes.take(note, note.remedies[0])
         assert form.state.rows["outputs"] == (("train_url", "obs://bucket/out/{run}/"),)
 
@@ -107,7 +107,7 @@ async def test_without_a_network_the_reason_stands_below_and_is_asked_again(tmp_
         assert note.tone is Tone.BAD and "cannot be reached" in str(note.words)
         cloud.storage.trouble = None
         notes.look_again()
-        await until(lambda: said(notes, "inputs") == [("data_url", "one object, 5 B", Tone.QUIET)])
+        await until(lambda: said(notes, "inputs") == [("data_url", "1 object, 5 B", Tone.QUIET)])
 
 
 async def test_places_are_spelled_our_way_in_the_end(tmp_path: Path) -> None:

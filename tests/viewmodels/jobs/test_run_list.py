@@ -147,9 +147,9 @@ def test_words_for_states_and_ages() -> None:
     ages = [5, 90, 3 * 3600, 50 * 3600]
     assert [age_words(NOW - timedelta(seconds=age), NOW) for age in ages] == [
         "now",
-        "1 min",
-        "3 h",
-        "2 d",
+        "1 min ago",
+        "3 h ago",
+        "2 days ago",
     ]
     assert age_words(None, NOW) == "–"
 

@@ -152,7 +152,9 @@ async def test_a_bucket_is_no_folder_to_be_deleted(tmp_path: Path) -> None:
         tree.remove([BUCKET], user)
         tree.remove([BUCKET, DATA.join("1.txt")], user)
         await until(lambda: user.asked and not cloud.scope.is_running("delete from OBS"))
-        assert user.asked == ["Delete one object (5 B) for good? This is obs://bucket/data/1.txt."]
+        assert user.asked == [
+            "Delete 1 object (5 B) permanently? It is obs://bucket/data/1.txt. This cannot be undone."
+        ]
         await until(lambda: len(list((cloud.storage.root / "bucket/data").iterdir())) == 4)
 
 
@@ -225,7 +227,7 @@ async def test_many_small_files_may_go_as_a_few_archives(
         await until(lambda: ways.asked)
         assert not user.asked
         assert ways.asked[0].startswith("Upload 61 files")
-        assert ways.asked[-2:] == ["Pack into tar shards (1)", "Upload as they are"]
+        assert ways.asked[-2:] == ["Pack into 1 tar shard", "Upload as they are"]
         if not way:
             await until(lambda: not cloud.transfers.rows())
             return

@@ -131,7 +131,7 @@ async def test_seven_are_one_order_and_the_second_time_nothing_is_sent(tmp_path:
         sources[0].write_bytes(b"!")
         buckets.upload(sources, DATA, user)
         await until(lambda: len(cloud.transfers.rows()) == 3 and all_over(cloud))
-        assert user.asked[1:] == ["Upload one file (1 B) to obs://bucket/data/? [Upload]"]
+        assert user.asked[1:] == ["Upload 1 file (1 B) to obs://bucket/data/? [Upload]"]
         assert (cloud.storage.root / "bucket/data/1.txt").read_bytes() == b"!"
 
 

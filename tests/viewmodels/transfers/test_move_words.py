@@ -26,7 +26,7 @@ def row(kind: Kind, **fields: Any) -> TransferRow:
 def test_a_cancelled_move_says_what_is_where() -> None:
     ended = row(Kind.COPY, is_move=True, state=TransferState.CANCELLED, done_files=3, copied_files=1200)
     assert kind_words(ended) == "Move"
-    assert counts_words(ended) == "3 done · 1,200 at both places"
+    assert counts_words(ended) == "3 done · 1,200 kept at source"
     assert way_words(ended) == "obs://b/in/ → obs://b/to/"
 
 

@@ -149,11 +149,11 @@ def test_what_is_verified_says_so_and_what_is_not_is_counted() -> None:
         1, Kind.UPLOAD, "a", "b", TransferState.DONE, done_files=1001, equal_files=2, removals=1, verified_files=1002
     )
     assert progress_words(TransferRow(sure)) == "✓ Verified"
-    assert "all 1,002 files" in verified_words(TransferRow(sure))
+    assert "All 1,002 files" in verified_words(TransferRow(sure))
     assert verified_words(TransferRow(sure)) in reason_words(TransferRow(sure))
     unsure = replace(sure, verified_files=1000)
     assert progress_words(TransferRow(unsure)) == "Done"
-    assert ": 2 files" in verified_words(TransferRow(unsure))
+    assert "2 files are not" in verified_words(TransferRow(unsure))
     assert "1,000 verified" in counts_words(TransferRow(unsure))
     for other in (replace(sure, state=TransferState.RUNNING), replace(sure, done_files=1, equal_files=0)):
         assert not verified_words(TransferRow(other))
@@ -225,7 +225,7 @@ async def test_a_plan_begins_and_files_are_removed_only_after_a_yes(tmp_path: Pa
         no, yes = User(answer=False), User()
         transfers.begin([row.id], no)
         await until(lambda: no.asked)
-        assert no.asked == ["Files that this will remove: 1. Begin? [Begin]"]
+        assert no.asked == ["This deletes 1 file. Start? [Begin]"]
         assert cloud.transfers.rows()[0].state is TransferState.READY
         transfers.begin([row.id], yes)
         await until(lambda: cloud.transfers.rows()[0].state is TransferState.DONE)

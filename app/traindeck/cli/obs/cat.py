@@ -14,7 +14,7 @@ from traindeck.cli.progress import raise_worst
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import count_text, say, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
@@ -38,7 +38,9 @@ class ByteRange:
             return size_bytes - length, length
         if self.first and self.first >= size_bytes:
             raise InvalidInput(
-                text("“{place}” has only {count} bytes.", place=str(path), count=f"{size_bytes:,}"),
+                count_text(
+                    "“{place}” has only {count} byte.", "“{place}” has only {count} bytes.", size_bytes, place=str(path)
+                ),
                 text("The first byte is number 0; choose a part that begins before the end."),
             )
         end = size_bytes if self.last is None else min(size_bytes, self.last + 1)

@@ -25,7 +25,7 @@ from traindeck.cli.progress import raise_worst, say_failed, to_its_end
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import say, say_count, text
 from traindeck.domain.transfers.local_names import System, local_part
 from traindeck.domain.transfers.orders import MOVE, Kind, Order, Rules
 from traindeck.domain.transfers.packing import advises_packing, likely_shards
@@ -42,11 +42,14 @@ def tell_of_small_files(call: Call, row: Transfer) -> bool:
     if row.kind is not Kind.UPLOAD or size_bytes is None or not advises_packing(files, size_bytes):
         return False
     call.output.note(
-        say(
-            "{count} small files, {size} each on average: each job that reads them asks for every one. “traindeck obs "
-            "pack” would make about {shards} tar shards with an index of them; sending them takes about as long either "
-            "way.",
-            count=f"{files:,}",
+        say_count(
+            "{count} small file, {size} on average. Jobs request every file separately. “traindeck "
+            "obs pack” would pack them into about {shards} tar shards with an index; uploading takes "
+            "about as long either way.",
+            "{count} small files, {size} each on average. Jobs request every file separately. "
+            "“traindeck obs pack” would pack them into about {shards} tar shards with an index; "
+            "uploading takes about as long either way.",
+            files,
             size=size_words(size_bytes // files),
             shards=likely_shards(files, size_bytes),
         )
@@ -123,7 +126,9 @@ async def cp(call: Call) -> int:
         if call.output.json_wanted:
             call.output.document(content)
     else:
-        words = say("Copied to {target}. Files: {count}", count=count, target=str(target))
+        words = say_count(
+            "Copied {count} file to {target}", "Copied {count} files to {target}", count, target=str(target)
+        )
         if None not in sources:
             content |= {"verified": verified, "kept": kept, "skipped": skipped, "left_out": left_out}
             confirmed = say("Confirmed by size and MD5: {count}", count=verified)
@@ -193,7 +198,7 @@ async def mv(call: Call) -> int:
                 kept, skipped = kept + row.kept_files, skipped + row.skipped_files
                 left_out += aside_now
     raise_worst(call.output, outcomes)
-    moved = say("Moved to {target}. Files: {count}", count=count, target=str(target))
+    moved = say_count("Moved {count} file to {target}", "Moved {count} files to {target}", count, target=str(target))
     call.output.result(
         {"files": count, "target": call.options.target, "kept": kept, "skipped": skipped, "left_out": left_out},
         ". ".join((moved, *aside(kept, skipped))),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.main import Call
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, size_words
-from traindeck.domain.texts import moment_words, say
+from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.domain.transfers.name_filter import NameFilter
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def du(call: Call) -> int:
     call.output.rows(
         found,
         lambda one: dict(zip(("path", "objects", "bytes"), one, strict=True)),
-        lambda one: (_size(call, one[2]), say("{count} objects", count=f"{one[1]:,}"), one[0]),
+        lambda one: (_size(call, one[2]), say_count("{count} object", "{count} objects", one[1]), one[0]),
         right=frozenset({0, 1}),
     )
     return DONE

@@ -13,7 +13,7 @@ from traindeck.cli.obs.cp import Place, order, place
 from traindeck.cli.progress import StatusLine, to_its_end
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import say, say_count, text
 from traindeck.domain.transfers.mini import ClassShare, SampleChoice
 from traindeck.domain.transfers.orders import SEND, Kind, Rules
 
@@ -154,11 +154,19 @@ def _tell(call: Call, classes: dict[str, ClassShare], target: Place, *, is_previ
     if len(rows) > _MOST_CLASSES_SHOWN:
         call.output.line(say("… and {count} more", count=f"{len(rows) - _MOST_CLASSES_SHOWN:,}"))
     facts = {
-        "kept": f"{kept:,}", "samples": f"{samples:,}", "classes": f"{len(classes):,}", "files": f"{files:,}",
+        "kept": f"{kept:,}", "samples": f"{samples:,}", "classes": f"{len(classes):,}",
         "size": size_words(size), "target": str(target),
     }  # fmt: skip
     if is_preview:
-        words = say("Would keep {kept} of {samples} samples of {classes} classes: {files} files, {size}.", **facts)
+        words = say_count(
+            "Would keep {kept} of {samples} samples in {classes} classes: {count} file, {size}.",
+            "Would keep {kept} of {samples} samples in {classes} classes: {count} files, {size}.",
+            files, **facts,
+        )  # fmt: skip
     else:
-        words = say("Made {target}: {kept} of {samples} samples, {files} files, {size}.", **facts)
+        words = say_count(
+            "Created {target}: {kept} of {samples} samples, {count} file, {size}.",
+            "Created {target}: {kept} of {samples} samples, {count} files, {size}.",
+            files, **facts,
+        )  # fmt: skip
     call.output.line(words)

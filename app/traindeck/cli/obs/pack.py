@@ -15,7 +15,7 @@ from traindeck.cli.obs.plans import aside
 from traindeck.cli.progress import ByteProgress, item_content, items_of, moving_shown, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import say, say_count, text
 from traindeck.domain.transfers.orders import Kind, Links, Order, Rules
 from traindeck.domain.transfers.records import ItemState
 
@@ -46,7 +46,12 @@ async def pack(call: Call) -> int:
             await _show(call, core, row, (ItemState.QUEUED, ItemState.SKIPPED))
             await core.transfers.drop(row.id)
             if not call.output.json_wanted:
-                words = say("Would be made: {count} shards, {size}.", count=row.files, size=size_words(row.total_bytes))
+                words = say_count(
+                    "To create: {count} shard, {size}.",
+                    "To create: {count} shards, {size}.",
+                    row.files,
+                    size=size_words(row.total_bytes),
+                )
                 call.output.line(words)
             return DONE
         core.transfers.confirm(row.id)
@@ -58,9 +63,10 @@ async def pack(call: Call) -> int:
             "source": row.source, "target": row.target, "shards": row.done_files - 1, "bytes": row.total_bytes,
             "skipped": row.skipped_files,
         }  # fmt: skip
-        words = say(
+        words = say_count(
+            "Packed into {target}: {count} shard, {size}.",
             "Packed into {target}: {count} shards, {size}.",
-            target=row.target, count=row.done_files - 1, size=size_words(row.total_bytes),
+            row.done_files - 1, target=row.target, size=size_words(row.total_bytes),
         )  # fmt: skip
         words = " ".join((words, *aside(0, row.skipped_files)))
         call.output.result(content, words)

@@ -14,7 +14,7 @@ from traindeck.cli.progress import items_of, moving_shown, raise_worst, to_its_e
 from traindeck.domain.errors import AppError, Conflict, InvalidInput
 from traindeck.domain.outcomes import Outcomes, worst
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import count_text, say, say_count, text
 from traindeck.domain.transfers.name_filter import FilterRules
 from traindeck.domain.transfers.orders import Kind, Order, removal_of
 from traindeck.domain.transfers.records import ItemState
@@ -55,7 +55,9 @@ async def rm(call: Call) -> int:
         await _carried_out(call, core, rows)
     call.output.result(
         {"removed": count, "bytes": size},
-        say("Objects removed: {count}, {size}.", count=count, size=size_words(size)),
+        say_count(
+            "Deleted {count} object ({size}).", "Deleted {count} objects ({size}).", count, size=size_words(size)
+        ),
     )
     return DONE
 
@@ -78,18 +80,31 @@ async def _there(storage: ObsStorage, path: ObjectPath, *, recursive: bool) -> O
 async def _is_meant(call: Call, core: DataCore, paths: tuple[ObjectPath, ...], count: int, size: int) -> bool:
     if call.options.yes or count == 0:
         return True
-    what: dict[str, object] = {"count": count, "size": size_words(size)}
+    total = size_words(size)
     if not terminal.somebody_is_there():
         raise terminal.refuse_without_a_yes(
-            text("This would remove everything there. Objects: {count}, {size}.", **what)
+            count_text(
+                "This would delete everything there: {count} object, {size}.",
+                "This would delete everything there: {count} objects, {size}.",
+                count,
+                size=total,
+            )
         )
     try:
         comes_back = all([await _keeps_versions(call, core, path) for path in paths])
     except AppError:
         comes_back = False  # nobody knows, so nothing is promised
     if comes_back:
-        return terminal.confirmed(say("Objects to remove: {count}, {size}. Remove them?", **what))
-    return terminal.confirmed(say("Objects to remove for good: {count}, {size}. Remove them?", **what))
+        return terminal.confirmed(
+            say_count("Delete {count} object ({size})?", "Delete {count} objects ({size})?", count, size=total)
+        )
+    return terminal.confirmed(
+        say_count(
+            "Delete {count} object ({size}) permanently?",
+            "Delete {count} objects ({size}) permanently?",
+            count, size=total,
+        )
+    )  # fmt: skip
 
 
 async def _keeps_versions(call: Call, core: DataCore, path: ObjectPath) -> bool:
@@ -158,5 +173,5 @@ async def _undo(call: Call, paths: list[ObjectPath]) -> int:
                 row = await core.transfers.move(order)
                 count += row.done_files
     raise_worst(call.output, outcomes)
-    call.output.result({"restored": count}, say("Objects restored: {count}.", count=count))
+    call.output.result({"restored": count}, say_count("Undeleted {count} object.", "Undeleted {count} objects.", count))
     return DONE

@@ -16,7 +16,7 @@ from traindeck.cli.progress import item_content, items_of, moving_shown, to_its_
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.outcomes import worst
 from traindeck.domain.storage.objects import ObjectPath, size_words
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, count_text, say, say_count, text
 from traindeck.domain.transfers.orders import CompareBy, Kind, Order, Rules
 from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState
 
@@ -94,9 +94,13 @@ def _order(call: Call, core: DataCore) -> Order:
 
 
 def _is_meant(call: Call, row: Transfer) -> bool:
-    what: dict[str, object] = {"count": row.removals, "target": row.target}
-    question = say("Files to remove at {target}: {count}. Go on?", **what)
-    return terminal.is_meant(call.options, text("This would remove {count} files at {target}.", **what), question)
+    count, target = row.removals, row.target
+    question = say_count("Delete {count} file at {target}?", "Delete {count} files at {target}?", count, target=target)
+    without_a_yes = count_text(
+        "This would delete {count} file at {target}.", "This would delete {count} files at {target}.",
+        count, target=target,
+    )  # fmt: skip
+    return terminal.is_meant(call.options, without_a_yes, question)
 
 
 def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:

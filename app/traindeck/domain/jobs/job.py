@@ -11,7 +11,7 @@ from itertools import chain
 
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 USUAL_BOOTS = ("train.py", "main.py", "run.py")
@@ -354,7 +354,14 @@ def _check_engine(spec: JobSpec, offer: Choices | None) -> Iterator[FieldError]:
     if engine and flavor and not fits(engine, flavor):
         yield FieldError("flavor", text("This specification does not fit the engine: {kind}.", kind=flavor.kind))
     if flavor and spec.nodes > flavor.max_nodes:
-        yield FieldError("nodes", text("This specification has {most} nodes at most.", most=flavor.max_nodes))
+        yield FieldError(
+            "nodes",
+            count_text(
+                "This specification allows at most {count} node.",
+                "This specification allows at most {count} nodes.",
+                flavor.max_nodes,
+            ),
+        )
 
 
 def _check_limits(spec: JobSpec) -> Iterator[FieldError]:

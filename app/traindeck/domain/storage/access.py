@@ -15,7 +15,7 @@ from traindeck.domain.storage.policies import (
     recognised,
     statements_of,
 )
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 
 MOST_GRANTS = 100
 MOST_ID = 256
@@ -100,7 +100,7 @@ def grant_problem(grant: Grant, among: tuple[Grant, ...]) -> Text | None:
     if grant in among:
         return text("This grant is there already.")
     if len(among) >= MOST_GRANTS:
-        return text("There may be {count} grants at most.", count=MOST_GRANTS)
+        return count_text("At most {count} grant is allowed.", "At most {count} grants are allowed.", MOST_GRANTS)
     return None
 
 

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, size_words
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, say, say_count, text
 
 STANDARD, WARM, COLD = "STANDARD", "WARM", "COLD"
 STORAGE_CLASSES = (STANDARD, WARM, COLD)
@@ -300,15 +300,37 @@ def _acts(rule: LifecycleRule) -> list[str]:
     if rule.is_locked:
         return [", ".join(rule.others)]
     for storage_class, days in rule.moves:
-        acts.append(say("{storage_class} after {days} days", storage_class=storage_class, days=days))
+        acts.append(
+            say_count(
+                "{storage_class} after {count} day",
+                "{storage_class} after {count} days",
+                days,
+                storage_class=storage_class,
+            )
+        )
     if rule.expire_days is not None:
-        acts.append(say("delete after {days} days", days=rule.expire_days))
+        acts.append(say_count("delete after {count} day", "delete after {count} days", rule.expire_days))
     if rule.expire_date is not None:
         acts.append(say("delete on {date}", date=rule.expire_date.isoformat()))
     for storage_class, days in rule.old_moves:
-        acts.append(say("old versions {storage_class} after {days} days", storage_class=storage_class, days=days))
+        acts.append(
+            say_count(
+                "previous versions to {storage_class} after {count} day",
+                "previous versions to {storage_class} after {count} days",
+                days,
+                storage_class=storage_class,
+            )
+        )
     if rule.old_expire_days is not None:
-        acts.append(say("delete old versions after {days} days", days=rule.old_expire_days))
+        acts.append(
+            say_count(
+                "delete previous versions after {count} day",
+                "delete previous versions after {count} days",
+                rule.old_expire_days,
+            )
+        )
     if rule.abort_days is not None:
-        acts.append(say("end unfinished uploads after {days} days", days=rule.abort_days))
+        acts.append(
+            say_count("delete fragments after {count} day", "delete fragments after {count} days", rule.abort_days)
+        )
     return [*acts, *rule.others]

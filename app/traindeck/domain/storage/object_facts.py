@@ -19,7 +19,7 @@ from traindeck.domain.storage.objects import (
     count_words,
     size_words,
 )
-from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.domain.texts import Text, count_text, moment_words, say, say_count, text
 
 CONTENT_TYPE = "content-type"
 STANDARD_HEADERS = ("cache-control", "content-disposition", "content-encoding", "content-language", "expires")
@@ -216,7 +216,11 @@ def metadata_bytes(written: Mapping[str, str]) -> int:
 def check_tags(tags: Mapping[str, str]) -> None:
     if len(tags) > MOST_TAGS:
         raise InvalidInput(
-            text("{count} tags are more than an object may have.", count=len(tags)),
+            count_text(
+                "{count} tag is more than an object can have.",
+                "{count} tags are more than an object can have.",
+                len(tags),
+            ),
             text("Leave {most} at most.", most=MOST_TAGS),
         )
     for name, value in tags.items():
@@ -269,7 +273,7 @@ def restore_words(facts: ObjectFacts) -> str:
 
 def size_in_full(size_bytes: int) -> str:
     """`1.23 MB (1,234,567 bytes)`."""
-    exact = say("{count} bytes", count=f"{size_bytes:,}")
+    exact = say_count("{count} byte", "{count} bytes", size_bytes)
     return exact if size_bytes < 1000 else f"{size_words(size_bytes)} ({exact})"
 
 
@@ -307,7 +311,7 @@ def fact_rows(facts: ObjectFacts, is_public: bool | None) -> list[FactRow]:
         ("MD5", md5_words(facts)),
         (say("Storage class"), class_words(facts.storage_class)),
     ]
-    parts = say("{count} parts", count=count_words(facts.part_count))
+    parts = say_count("{count} part", "{count} parts", facts.part_count)
     sometimes = [
         (say("Archive"), restore_words(facts)),
         (say("Encryption"), encryption_words(facts)),
@@ -335,7 +339,7 @@ def class_shares(classes: Mapping[str, tuple[int, int]]) -> list[FactRow]:
     """Standard first, then what holds most."""
     ordered = sorted(classes.items(), key=lambda item: (item[0] != STANDARD, -item[1][1], item[0]))
     return [
-        (name, say("{count} objects, {size}", count=count_words(objects), size=size_words(size_bytes)))
+        (name, say_count("{count} object, {size}", "{count} objects, {size}", objects, size=size_words(size_bytes)))
         for name, (objects, size_bytes) in ordered
     ]
 

@@ -6,7 +6,7 @@ import unicodedata
 
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, size_words
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 
 _MEBIBYTE = 1024 * 1024
 _GIBIBYTE = 1024 * _MEBIBYTE
@@ -40,9 +40,10 @@ def too_many_parts(key: str, size_bytes: int, part_size: int) -> AppError | None
         return None
     least = -(-size_bytes // MOST_PARTS // _MEBIBYTE) * _MEBIBYTE + _MEBIBYTE
     return InvalidInput(
-        text(
-            "“{file}” would have {count} parts, and an object has {most} at most.",
-            file=key, count=f"{part_count(size_bytes, part_size):,}", most=f"{MOST_PARTS:,}",
+        count_text(
+            "“{file}” would have {count} part, but an object has at most {most}.",
+            "“{file}” would have {count} parts, but an object has at most {most}.",
+            part_count(size_bytes, part_size), file=key, most=f"{MOST_PARTS:,}",
         ),
         text("Give a larger part size, for example {size} MiB, or none at all.", size=least // _MEBIBYTE),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from traindeck.domain.errors import AppError, Conflict
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.name_filter import FilterRules, NameFilter
 from traindeck.domain.transfers.orders import CompareBy
 from traindeck.domain.transfers.records import Known, is_plain_md5
@@ -114,7 +114,12 @@ def _grain(time_ns: int) -> int:
 
 def too_many_removals(count: int, most: int) -> AppError:
     return Conflict(
-        text("This would remove {count} files, more than the limit of {most}.", count=count, most=most),
+        count_text(
+            "This would delete {count} file, more than the limit of {most}.",
+            "This would delete {count} files, more than the limit of {most}.",
+            count,
+            most=most,
+        ),
         text("Nothing was changed. Look at what would go; if it is right, allow more (with --max-delete)."),
     )
 

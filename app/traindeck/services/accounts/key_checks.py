@@ -14,7 +14,7 @@ from traindeck.domain.accounts.keys import Credentials, parse_credentials, too_l
 from traindeck.domain.accounts.profiles import Asked, Check, CheckUp, Profile
 from traindeck.domain.errors import AppError, KeysRefused, NoRight
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import safely
@@ -206,9 +206,12 @@ class _Round:
             passed = await training.is_authorised()
         except NoRight:
             # Who may train may not always see this; the offer shows whether ModelArts knows the keys at all.
-            fact = text(
-                "ModelArts takes the keys ({count} engines); they may not see whether it is authorised.",
-                count=len(await training.engines()),
+            fact = count_text(
+                "ModelArts accepts the keys ({count} engine). They do not have permission to check "
+                "whether it is authorized.",
+                "ModelArts accepts the keys ({count} engines). They do not have permission to check "
+                "whether it is authorized.",
+                len(await training.engines()),
             )
             hint = text("The first job will show it; the owner of the account can look under Permission Management.")
         else:

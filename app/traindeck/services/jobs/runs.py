@@ -14,7 +14,7 @@ from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfers
@@ -53,7 +53,13 @@ class RunService:
         if len(found) > 1:
             names = ", ".join(run.name for run in found[:5])
             raise InvalidInput(
-                text("“{reference}” fits {count} runs: {names}.", reference=reference, count=len(found), names=names),
+                count_text(
+                    "“{reference}” matches {count} run: {names}.",
+                    "“{reference}” matches {count} runs: {names}.",
+                    len(found),
+                    reference=reference,
+                    names=names,
+                ),
                 text("Give more of the name, or the id."),
             )
         return found[0]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from traindeck.domain.previews import ArchiveMember, ArchivePage, Fact, MemberKind
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.previews.packed import UnpackedSource
 from traindeck.services.previews.steps import (
     MOST_ROWS,
@@ -59,7 +59,7 @@ def tar_steps(source: ByteSource, form: str = "") -> Steps:
             members.append(member)
             shown += 1
         if shown >= MOST_ROWS:
-            note = text("Only the first {count} entries are shown.", count=f"{MOST_ROWS:,}")
+            note = count_text("Only the first entry is shown.", "Only the first {count} entries are shown.", MOST_ROWS)
             yield page(tuple(members), notes=(note,))
             return
         if is_enough or len(members) >= _MEMBERS_A_PAGE:

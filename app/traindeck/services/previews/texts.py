@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from traindeck.domain.previews import TablePage, TextPage
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.previews.steps import (
     MOST_ROWS,
     PAGE_BYTES,
@@ -227,7 +227,11 @@ class CsvTable(_Table):
             except csv.Error:  # a cell beyond the limit of the reader
                 self._notes[text("Some cells are too long to be read as such.")] = None
         if len(cells) > _MOST_COLUMNS:
-            self._notes[text("Only the first {count} columns are shown.", count=f"{_MOST_COLUMNS:,}")] = None
+            self._notes[
+                count_text(
+                    "Only the first column is shown.", "Only the first {count} columns are shown.", _MOST_COLUMNS
+                )
+            ] = None
         return tuple(one_line(cell) for cell in cells[:_MOST_COLUMNS])
 
     def _headed(self, rows: Records) -> tuple[tuple[str, ...], Records]:

@@ -18,7 +18,7 @@ from traindeck.domain.previews import (
     Tensor,
     TensorsPage,
 )
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.previews.arrays import Header, read_header
 from traindeck.services.previews.steps import (
     MOST_ROWS,
@@ -199,7 +199,9 @@ def _listing(first: list[Entry], directory: _Directory) -> Steps:
             upcoming = yield from directory.some(_MEMBERS_A_PAGE)
         notes: tuple[Text, ...] = ()
         if shown >= MOST_ROWS:
-            notes = (text("Only the first {count} entries are shown.", count=f"{MOST_ROWS:,}"),)
+            notes = (
+                count_text("Only the first entry is shown.", "Only the first {count} entries are shown.", MOST_ROWS),
+            )
         elif any(entry.is_encrypted for entry in found):
             notes = (text("Some entries are encrypted."),)
         members = tuple(entry.member for entry in found)

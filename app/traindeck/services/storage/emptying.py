@@ -9,7 +9,7 @@ from functools import partial
 from traindeck.domain.errors import Conflict, NoRight, NotOffered
 from traindeck.domain.storage.buckets import BucketContents
 from traindeck.domain.storage.objects import ObjectPath, ObjectVersion
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.runtime.tasks import few_at_once, safely
 from traindeck.services.storage.data_ports import Fragment, NotRemoved
 from traindeck.services.storage.listing import pieces_of
@@ -75,9 +75,10 @@ class Emptying:
                 await start(partial(abort, uploads))
         if self._first_left is not None:
             raise Conflict(
-                text(
+                count_text(
+                    "{count} object could not be deleted: “{place}”.",
                     "{count} objects could not be deleted, for example “{place}”.",
-                    count=self._left,
+                    self._left,
                     place=str(ObjectPath(self._bucket, self._first_left.key)),
                 ),
                 text("Look at what keeps them: a policy, or a time they are locked for. The rest is gone."),

@@ -8,7 +8,7 @@ from functools import partial
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import AppError, Conflict, Unexpected
 from traindeck.domain.outcomes import is_worse, is_worst, of_file
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.orders import Kind, Links, Order
 from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState, waits_for
 from traindeck.runtime.clock import utc_now
@@ -204,9 +204,10 @@ async def _worst_failure(active: ActiveTransfer) -> AppError:
         return worst
     return kept_errors.told_as(
         worst,
-        text(
-            "{count} files could not be moved. One of them, {file}: {words}",
-            count=active.failed_files,
+        count_text(
+            "{count} file was not transferred: {file}: {words}",
+            "{count} files were not transferred. One of them, {file}: {words}",
+            active.failed_files,
             file=name,
             words=worst.title,
         ),

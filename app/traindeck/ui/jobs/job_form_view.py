@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.jobs.job import Choices, Flavor
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_count
 from traindeck.ui.jobs.place_notes_view import PlaceNotesView
 from traindeck.ui.kit.dialogs import choose_folder, choose_job_file
 from traindeck.ui.kit.fields import (
@@ -394,6 +394,6 @@ def _profile_words(profile: Profile) -> str:
 def _flavor_words(flavor: Flavor) -> str:
     parts = [flavor.kind, flavor.accelerator]
     if flavor.cores:
-        parts.append(say("{count} cores", count=flavor.cores))
+        parts.append(say_count("{count} core", "{count} cores", flavor.cores))
     parts.append(flavor.memory)
     return " · ".join([flavor.id, *(part for part in parts if part)])

@@ -18,7 +18,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QMenu, QStackedLayout, QTableView, QWidget
 
 from traindeck.domain.jobs.job import Run, duration_words
-from traindeck.domain.texts import exact_words, say
+from traindeck.domain.texts import exact_words, say, say_count
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.cells import StateChipDelegate
 from traindeck.ui.kit.layouts import column_of
@@ -58,7 +58,7 @@ class RunTableModel(RowsModel[Run]):
             self.STATE: all_state_words(),
             self.TIME: ("00:00:00", self.headers()[self.TIME]),
             self.PROFILE: ("my-profile", self.headers()[self.PROFILE]),
-            self.AGE: (say("{count} min", count=59), say("now"), self.headers()[self.AGE]),
+            self.AGE: (say_count("1 min ago", "{count} min ago", 59), say("now"), self.headers()[self.AGE]),
         }
 
     def cell(self, row: Run, column: int, role: int) -> Any:

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, row_of
@@ -102,7 +102,11 @@ class LogPane(QPlainTextEdit):
         """Show what arrived; `so_far` is all there is to show."""
         lines = list(batch.lines)
         if batch.skipped:
-            gap = say("— {count} lines came too fast to be shown; all are in the file —", count=f"{batch.skipped:,}")
+            gap = say_count(
+                "— {count} line came too fast to show. It is in the log file. —",
+                "— {count} lines came too fast to show. All are in the log file. —",
+                batch.skipped,
+            )
             lines.insert(0, gap)
         if len(lines) >= _REBUILD_FROM and self._follows and not self.textCursor().hasSelection():
             self.setPlainText("\n".join([*so_far.lines, so_far.open_line]))
@@ -120,8 +124,8 @@ class LogPane(QPlainTextEdit):
         self._follows = wanted
         self.pill.setVisible(not wanted and new_lines > 0)
         if new_lines:
-            words = say("{count} new lines", count=f"{new_lines:,}")
-            self.pill.setText(say("1 new line") if new_lines == 1 else words)
+            words = say_count("{count} new line", "{count} new lines", new_lines)
+            self.pill.setText(words)
             self._place_pill()
 
     def to_end(self) -> None:

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QStackedLayout, QToolButton, QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
-from traindeck.domain.texts import moment_words, say
+from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, tool_button
 from traindeck.ui.kit.context_menu import Keys
 from traindeck.ui.kit.dialogs import choose_folder
@@ -397,13 +397,23 @@ def footing_words(state: BrowserState, rows: ArrangedRows, selected: int) -> str
         parts.append(say("{count} found", count=f"{rows.count:,}"))
     elif rows.count:
         if rows.order.folders:
-            parts.append(say("{count} folders", count=f"{rows.order.folders:,}"))
+            parts.append(say_count("{count} folder", "{count} folders", rows.order.folders))
         objects = rows.count - rows.order.folders
         if objects:
-            parts.append(say("{count} objects, {size}", count=f"{objects:,}", size=size_words(rows.order.size_bytes)))
+            parts.append(
+                say_count(
+                    "{count} object, {size}", "{count} objects, {size}", objects, size=size_words(rows.order.size_bytes)
+                )
+            )
     if rows.below is not None and rows.order.folders:
-        counts = {"count": f"{rows.below.count:,}", "size": size_words(rows.below.size_bytes)}
-        parts.append(say("everything below: {count} objects, {size}", **counts))
+        parts.append(
+            say_count(
+                "including subfolders: {count} object, {size}",
+                "including subfolders: {count} objects, {size}",
+                rows.below.count,
+                size=size_words(rows.below.size_bytes),
+            )
+        )
     if rows.as_of is not None:
         parts.append(say("as of {moment}", moment=moment_words(rows.as_of)[11:]))
     elif rows.count or rows.look.search:
@@ -419,7 +429,9 @@ def listing_words(state: BrowserState, rows: ArrangedRows) -> str:
     if rows.look != state.look:
         return say("Putting in order…")
     if state.swept is not None:
-        return say("Listing all below: {count} objects…", count=f"{state.swept:,}")
+        return say_count(
+            "Listing all subfolders: {count} object…", "Listing all subfolders: {count} objects…", state.swept
+        )
     if state.is_cut:
         return say("Not all below is listed.")
     return say("Reading…") if state.is_reading else ""

@@ -17,7 +17,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.storage.bucket_settings import MOST_DAYS
 from traindeck.domain.storage.buckets import Held, UnfinishedUpload
 from traindeck.domain.storage.objects import count_words, size_words
-from traindeck.domain.texts import moment_words, say
+from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import agreed
 from traindeck.ui.kit.layouts import row_of
@@ -248,11 +248,17 @@ class BucketFragmentsPage(PropertyPage):
             self._tell(say("A transfer goes on with them; end it in the list of transfers instead."))
             return
         size = sum(self.model.sizes.get(one.upload_id, 0) for one in doomed)
-        question = say("Throw away {count} unfinished uploads?", count=count_words(len(doomed)))
+        question = say_count("Delete {count} fragment?", "Delete {count} fragments?", len(doomed))
         facts = [say("They hold {size} as far as that is known.", size=size_words(size))]
         facts.append(say("Another program that is just sending one of them has to begin anew."))
         if kept:
-            facts.append(say("{count} stay: a transfer goes on with them.", count=count_words(kept)))
+            facts.append(
+                say_count(
+                    "{count} fragment is kept: a transfer needs it.",
+                    "{count} fragments are kept: a transfer needs them.",
+                    kept,
+                )
+            )
         if not await agreed(self.window(), question, "\n".join(facts), say("Throw away")):
             return
         self.stop.show()
@@ -277,11 +283,24 @@ class BucketFragmentsPage(PropertyPage):
         if not isValid(self):
             return
         self.model.drop(ended.ended)
-        words = [say("Thrown away: {count}.", count=count_words(len(ended.ended)))]
+        words = [say_count("Deleted {count} fragment.", "Deleted {count} fragments.", len(ended.ended))]
         if ended.kept:
-            words.append(say("{count} stay: a transfer goes on with them.", count=count_words(len(ended.kept))))
+            words.append(
+                say_count(
+                    "{count} fragment is kept: a transfer needs it.",
+                    "{count} fragments are kept: a transfer needs them.",
+                    len(ended.kept),
+                )
+            )
         if ended.failed:
             upload, error = ended.failed[0]
-            counts = {"count": count_words(len(ended.failed)), "name": upload.path.key, "why": error.sentence()}
-            words.append(say("{count} could not be ended, for example “{name}”: {why}", **counts))
+            words.append(
+                say_count(
+                    "Could not delete {count} fragment, for example “{name}”: {why}",
+                    "Could not delete {count} fragments, for example “{name}”: {why}",
+                    len(ended.failed),
+                    name=upload.path.key,
+                    why=error.sentence(),
+                )
+            )
         self._tell(" ".join(words), is_error=bool(ended.failed))

@@ -30,7 +30,7 @@ from traindeck.domain.storage.bucket_settings import (
     mistakes,
     tag_mistakes,
 )
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.cards import card, show_words
 from traindeck.ui.kit.dialogs import agreed
 from traindeck.ui.kit.fields import Field, PairTable, guard_wheel
@@ -344,9 +344,10 @@ class BucketTagsPage(PropertyPage):
         mistakes = tag_mistakes(self._tags(), self._limits)
         self.table.pairs.show(self._rows, mistakes)
         show_words(self.wrong, "\n".join(say(wrong) for wrong in mistakes.values()))
-        words = say(
-            "{count} of at most {most} tags; a name has at most {key} characters, a value {value}.",
-            count=len(self._rows),
+        words = say_count(
+            "{count} of at most {most} tags. A key has up to {key} characters, a value {value}.",
+            "{count} of at most {most} tags. A key has up to {key} characters, a value {value}.",
+            len(self._rows),
             most=self._limits.most,
             key=self._limits.key_length,
             value=self._limits.value_length,

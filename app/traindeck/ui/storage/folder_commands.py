@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import moment_words, say
+from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.packing import SHARD_BYTES
 from traindeck.ui.kit.dialogs import choose_folder
@@ -205,7 +205,7 @@ class DeletedDialog(QDialog):
         if state.trouble is not None:
             self.words.setText(state.trouble.sentence())
         elif count:
-            shown = say("{count} deleted objects", count=f"{count:,}")
+            shown = say_count("{count} deleted object", "{count} deleted objects", count)
             more = say("More of them are not listed; “Restore all” restores those too.") if state.is_cut else ""
             self.words.setText(f"{shown}. {more}".strip() if more else shown)
         elif state.is_reading:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked, asked_line, choose_folder
 from traindeck.ui.storage.object_drag import carried_in, drag, local_paths, mime_of
 from traindeck.ui.storage.object_list import ObjectList
@@ -144,7 +144,7 @@ class ObjectActions(QObject):
             self._start("move to", partial(self._move_to, profile, tuple(paths)))
 
     async def _move_to(self, profile: str, paths: tuple[ObjectPath, ...]) -> None:
-        title = say("Move {count} objects and folders", count=len(paths))
+        title = say_count("Move {count} item", "Move {count} items", len(paths))
         if len(paths) == 1:
             title = say("Move “{name}”", name=paths[0].name)
         label, begun = say("Folder to move to:"), str(paths[0].parent)
@@ -157,7 +157,12 @@ class ObjectActions(QObject):
         if len(names) == 1:
             title, lines = say("“{name}” is in {target} already.", name=names[0].rstrip("/"), target=str(target)), []
         else:
-            title = say("{count} of the names are taken in {target}.", count=len(names), target=str(target))
+            title = say_count(
+                "{count} name already exists in {target}.",
+                "{count} names already exist in {target}.",
+                len(names),
+                target=str(target),
+            )
             shown = ", ".join(f"“{name.rstrip('/')}”" for name in names[:_NAMES_SHOWN])
             lines = [shown + (" …" if len(names) > _NAMES_SHOWN else "")]
         if any(name.endswith("/") for name in names):

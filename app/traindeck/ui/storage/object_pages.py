@@ -29,7 +29,7 @@ from traindeck.domain.storage.object_facts import (
     tag_problem,
 )
 from traindeck.domain.storage.objects import ObjectVersion, as_written
-from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.domain.texts import Text, moment_words, say, say_count, text
 from traindeck.ui.kit.cards import Facts, card, plain, push_button, show_words
 from traindeck.ui.kit.fields import ChoiceBox, Field, guard_wheel
 from traindeck.ui.kit.layouts import column_of
@@ -436,8 +436,8 @@ class LinkPage(ActingPage):
 
 def _lasting_words(minutes: int) -> str:
     if minutes < 60:
-        return say("{count} minutes", count=minutes)
+        return say_count("{count} minute", "{count} minutes", minutes)
     if minutes < 24 * 60:
-        return say("{count} hours", count=minutes // 60) if minutes > 60 else say("1 hour")
+        return say_count("{count} hour", "{count} hours", minutes // 60)
     days = minutes // (24 * 60)
-    return say("{count} days", count=days) if days > 1 else say("1 day")
+    return say_count("{count} day", "{count} days", days)

@@ -22,7 +22,7 @@ from traindeck.domain.storage.object_facts import (
     tally_rows,
 )
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_words
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, count_text, say, text
 from traindeck.ui.kit.cards import Facts, card, plain, push_button, show_words
 from traindeck.ui.kit.fields import ChoiceBox, Field, guard_wheel
 from traindeck.ui.kit.layouts import column_of, row_of
@@ -195,7 +195,7 @@ class ManyChangesPage(PropertyPage):
         tally = self._many.state.tally
         question = text("Change all that was chosen, with everything below?")
         if tally is not None and not self._many.state.is_counting:
-            question = text("Change {count} objects?", count=count_words(tally.objects))
+            question = count_text("Change {count} object?", "Change {count} objects?", tally.objects)
         self._ask(question, text("Change all"), partial(self._many.change, self.wanted()))
 
     def _on_restore(self, days: int, speed: RestoreSpeed) -> None:

@@ -19,7 +19,7 @@ from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
-from traindeck.domain.texts import exact_words, moment_words, say
+from traindeck.domain.texts import exact_words, moment_words, say, say_count
 from traindeck.ui.kit.tables import NUMBERS, Index, KeyedView, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.storage.object_drag import DropModel, TakesObjects
@@ -120,9 +120,10 @@ class ObjectModel(DropModel, TitledModel):
         if row is None:
             return ""
         if row.size is not None and index.column() == SIZE:
-            return say(
-                "{count} objects below, {size}, as of {moment}",
-                count=f"{row.size.count:,}",
+            return say_count(
+                "{count} object with subfolders, {size}, as of {moment}",
+                "{count} objects with subfolders, {size}, as of {moment}",
+                row.size.count,
                 size=f"{row.size.size_bytes:,} B",
                 moment=exact_words(row.size.as_of),
             )

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QDialog, QHeaderView, QTableView, QWidget
 
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_count
 from traindeck.domain.transfers.records import Item
 from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.cells import EndElidedDelegate, StateChipDelegate
@@ -212,12 +212,20 @@ class TransferFilesDialog(QDialog):
         words = dict.fromkeys((*counts_words(self._row).split(" · "), progress_words(self._row)))
         self.summary.setText(" · ".join(filter(None, words)))
         self.summary.setToolTip(verified_words(self._row))
-        count = f"{len(self._files.rows):,}"
+        count = len(self._files.rows)
         if state.trouble is not None:
             self.footing.setText(say(state.trouble.title))
         elif state.is_reading:
             self.footing.setText(say("Reading…"))
         elif state.has_more:
-            self.footing.setText(say("The first {count} files; more come as you scroll.", count=count))
+            self.footing.setText(
+                say_count(
+                    "The first {count} file. Scroll down to load more.",
+                    "The first {count} files. Scroll down to load more.",
+                    count,
+                )
+            )
         else:
-            self.footing.setText(say("{count} files", count=count) if self._files.rows else say("No such files."))
+            self.footing.setText(
+                say_count("{count} file", "{count} files", count) if self._files.rows else say("No such files.")
+            )

@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.errors import AppError, InvalidInput
-from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
-from traindeck.domain.texts import Text, text
+from traindeck.domain.storage.objects import ObjectPath, size_words
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.place_facts import Missing, PlaceFacts
 from traindeck.viewmodels.jobs.job_form import JobForm
@@ -204,15 +204,15 @@ def _output_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
 
 def _amount(found: PlaceFacts) -> Text:
     if found.is_object and not found.count:
-        return text("one object")
+        return count_text("{count} object", "{count} objects", 1)
     size = size_words(found.size_bytes)
-    if found.count == 1:
-        return text("one object, {size}", size=size)
     if not found.is_all:
-        return text("more than {count} objects, {size}", count=count_words(found.count), size=size)
+        return count_text(
+            "more than {count} object, {size}", "more than {count} objects, {size}", found.count, size=size
+        )
     if not found.count:
         return text("empty")
-    return text("{count} objects, {size}", count=count_words(found.count), size=size)
+    return count_text("{count} object, {size}", "{count} objects, {size}", found.count, size=size)
 
 
 def _with_region(note: PlaceNote, found: PlaceFacts, profile: Profile | None) -> PlaceNote:

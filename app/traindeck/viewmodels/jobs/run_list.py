@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Repeat, TaskScope, Work
 from traindeck.viewmodels.ports import REST_S, Confirm
@@ -99,7 +99,11 @@ class RunList(QObject):
     def stop(self, run_ids: Sequence[str], confirm: Confirm) -> None:
         """Ask the service to end these jobs, when the user agrees."""
         runs = [run for run in self._chosen(run_ids) if run.state.can_stop]
-        question = text("Stop {count} runs? What they have written so far stays.", count=len(runs))
+        question = count_text(
+            "Stop {count} run? What it has written is kept.",
+            "Stop {count} runs? What they have written is kept.",
+            len(runs),
+        )
         if len(runs) == 1:
             question = text("Stop “{name}”? What it has written so far stays.", name=runs[0].name)
         agreed = partial(confirm, question, text("Stop"))
@@ -108,9 +112,10 @@ class RunList(QObject):
     def remove(self, run_ids: Sequence[str], confirm: Confirm) -> None:
         """Delete runs that are over, when the user agrees."""
         runs = [run for run in self._chosen(run_ids) if run.state.is_over]
-        question = text(
-            "Delete {count} runs from the list and their jobs from the service? What they wrote to OBS stays.",
-            count=len(runs),
+        question = count_text(
+            "Delete {count} run, and its job from the service? What it wrote to OBS is kept.",
+            "Delete {count} runs, and their jobs from the service? What they wrote to OBS is kept.",
+            len(runs),
         )
         if len(runs) == 1:
             question = text(

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, RunState, wire_value
 from traindeck.domain.storage.objects import ObjectEntry
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, say, say_count, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS
 from traindeck.viewmodels.jobs.run_list import RunList
@@ -182,7 +182,7 @@ def age_words(then: datetime | None, now: datetime) -> str:
     if seconds < 60:
         return say("now")
     if seconds < 3600:
-        return say("{count} min", count=seconds // 60)
+        return say_count("1 min ago", "{count} min ago", seconds // 60)
     if seconds < 86400:
-        return say("{count} h", count=seconds // 3600)
-    return say("{count} d", count=seconds // 86400)
+        return say_count("1 h ago", "{count} h ago", seconds // 3600)
+    return say_count("1 day ago", "{count} days ago", seconds // 86400)

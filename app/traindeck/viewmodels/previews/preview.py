@@ -22,7 +22,7 @@ from traindeck.domain.previews import (
     TextPage,
 )
 from traindeck.domain.storage.objects import ObjectPath, size_words
-from traindeck.domain.texts import moment_words, say
+from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.previews.reading import ObjectPreview, open_preview
@@ -235,14 +235,23 @@ def more_words(state: PreviewState) -> str:
     first = state.pages[0]
     if isinstance(first, TextPage):
         return say("There is more of it.") if state.has_more else ""
-    count = f"{sum(_rows_in(page) for page in state.pages):,}"
+    count = sum(_rows_in(page) for page in state.pages)
     match first:
         case TablePage():
-            some, all_ = say("the first {count} rows", count=count), say("{count} rows", count=count)
+            some, all_ = (
+                say_count("the first {count} row", "the first {count} rows", count),
+                say_count("{count} row", "{count} rows", count),
+            )
         case TensorsPage() if not first.tensors or first.tensors[0].name:
-            some, all_ = say("the first {count} tensors", count=count), say("{count} tensors", count=count)
+            some, all_ = (
+                say_count("the first {count} tensor", "the first {count} tensors", count),
+                say_count("{count} tensor", "{count} tensors", count),
+            )
         case ArchivePage():
-            some, all_ = say("the first {count} entries", count=count), say("{count} entries", count=count)
+            some, all_ = (
+                say_count("the first {count} entry", "the first {count} entries", count),
+                say_count("{count} entry", "{count} entries", count),
+            )
         case _:
             return ""
     return some if state.has_more else all_
@@ -250,15 +259,15 @@ def more_words(state: PreviewState) -> str:
 
 def grid_words(state: GridState, count: int) -> tuple[str, str, str]:
     """For a folder: title and hint where no picture is, and the line below."""
-    found = say("{count} pictures", count=f"{count:,}") if count else ""
+    found = say_count("{count} picture", "{count} pictures", count) if count else ""
     if count and (state.has_more or state.is_listing):
-        found = say("{count} pictures so far", count=f"{count:,}")
+        found = say_count("{count} picture so far", "{count} pictures so far", count)
     if state.is_listing:
         return say("Looking for pictures…"), "", found
     if state.trouble is not None:
         return say(state.trouble.title), say(state.trouble.hint), ""
     if state.has_more:
-        looked_at = say("{count} objects were looked through.", count=f"{state.looked_at:,}")
+        looked_at = say_count("Scanned {count} object.", "Scanned {count} objects.", state.looked_at)
         return say("No pictures so far."), looked_at, found
     return say("There are no pictures in this folder."), say("Choose an object to look into it."), found
 
@@ -268,7 +277,7 @@ def _kind_words(page: PreviewPage) -> str:
         case TextPage():
             return say("Text, {encoding}", encoding=page.encoding)
         case TablePage():
-            return say("Table, {count} columns", count=f"{len(page.columns):,}")
+            return say_count("Table, {count} column", "Table, {count} columns", len(page.columns))
         case PicturePage():
             return f"{page.format}{_BETWEEN}{page.width:,} × {page.height:,}"
         case TensorsPage() | ArchivePage() | BytesPage():

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import Look, ObjectEntry, Shown, Size
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.object_index import ObjectIndex, RankedRows
@@ -98,7 +98,12 @@ class BrowserRows(QObject):
         count = sum(last - first + 1 for first, last in ranges)
         if count > MOST_CHOSEN:
             raise InvalidInput(
-                text("{count} rows are chosen; {most} is the most for one go.", count=count, most=MOST_CHOSEN),
+                count_text(
+                    "{count} row is selected. At most {most} can be processed at once.",
+                    "{count} rows are selected. At most {most} can be processed at once.",
+                    count,
+                    most=MOST_CHOSEN,
+                ),
                 text("Choose fewer, or the folder they are in."),
             )
         ids = [self.id_at(rank) for first, last in ranges for rank in range(first, last + 1)]

@@ -15,7 +15,7 @@ from PySide6.QtCore import Signal
 from traindeck.domain.accounts.keys import is_credentials_name
 from traindeck.domain.errors import AppError, Occupied
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.domain.transfers.orders import Order, downloads_of, uploads_of
 from traindeck.domain.transfers.packing import SHARD_BYTES, advises_packing, likely_shards
 from traindeck.domain.transfers.records import TransferState
@@ -233,9 +233,13 @@ class BucketTree(Stateful):
         if not files:
             return _UPLOAD  # the list of transfers tells what is there already, and what could not be read
         size, target = size_words(sum(row.total_bytes or 0 for row in planned)), str(drop.target)
-        question = text("Upload {count} files ({size}) to {target}?", count=files, size=size, target=target)
-        if files == 1:
-            question = text("Upload one file ({size}) to {target}?", size=size, target=target)
+        question = count_text(
+            "Upload {count} file ({size}) to {target}?",
+            "Upload {count} files ({size}) to {target}?",
+            files,
+            size=size,
+            target=target,
+        )
         keys = next((source.name for source in drop.sources if is_credentials_name(source.name)), "")
         if keys:
             question = text(
@@ -332,6 +336,6 @@ def _about_packing(small: Sequence[_Amount]) -> list[Text]:
 def _packing_ways(small: Sequence[_Amount]) -> list[Way]:
     shards = sum(likely_shards(amount.files, amount.size_bytes) for amount in small)
     return [
-        Way(_PACK, text("Pack into tar shards ({count})", count=shards), is_advised=True),
+        Way(_PACK, count_text("Pack into {count} tar shard", "Pack into {count} tar shards", shards), is_advised=True),
         Way(_UPLOAD, text("Upload as they are")),
     ]

@@ -24,7 +24,7 @@ from traindeck.domain.storage.buckets import (
 )
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.storage.policies import Template
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, count_text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.ports import ConfirmLoss, Loss, Stateful
 
@@ -126,7 +126,12 @@ class Removal:
     @property
     def sentence(self) -> Text:
         if self.is_counting:
-            return text("Counting what is in “{bucket}”: {count} so far…", bucket=self.bucket, count=_number(self.seen))
+            return count_text(
+                "Counting the contents of “{bucket}”: {count} object so far…",
+                "Counting the contents of “{bucket}”: {count} objects so far…",
+                self.seen.count,
+                bucket=self.bucket,
+            )
         return text(
             "Emptying “{bucket}”: {done} of {all}…", bucket=self.bucket, done=_number(self.gone), all=_number(self.seen)
         )

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath, outermost, size_words
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.domain.transfers.orders import Kind, Order, Rules, removal_of
 from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.tasks import Repeat, TaskScope
@@ -116,7 +116,13 @@ class Deleting(QObject):
     ) -> None:
         await settled(self._mover, planned, is_meant=True)
         count = sum(row.removals for row in planned)
-        self.busy.emit(text("Deleting {count} objects; the list of transfers shows how far it is.", count=count))
+        self.busy.emit(
+            count_text(
+                "Deleting {count} object. The transfer list shows the progress.",
+                "Deleting {count} objects. The transfer list shows the progress.",
+                count,
+            )
+        )
         try:
             trouble = await finished(self._mover, [row.id for row in planned])
         finally:
@@ -124,7 +130,7 @@ class Deleting(QObject):
             for folder in {path.parent for path in paths}:
                 self.touched.emit(folder)
         if keeps:
-            message = text("{count} objects were deleted.", count=count) if count > 1 else text("1 object was deleted.")
+            message = count_text("Deleted {count} object.", "Deleted {count} objects.", count)
             self.news.emit(News(message, lambda: self._undo(profile, planned, paths)))
         if trouble is not None:
             raise trouble
@@ -143,10 +149,10 @@ class Deleting(QObject):
             for path in paths:
                 if path.is_folder:
                     self.arrived.emit(path)
-        message = text("{count} objects were restored.", count=row.done_files)
+        message = count_text("Undeleted {count} object.", "Undeleted {count} objects.", row.done_files)
         if not row.done_files:
             message = text("There was nothing to restore.")
-        self.news.emit(News(message if row.done_files != 1 else text("1 object was restored.")))
+        self.news.emit(News(message))
 
     async def _keeps_versions(self, profile: str, bucket: str) -> bool:
         try:
@@ -162,16 +168,21 @@ def _names(paths: Sequence[ObjectPath]) -> str:
 def _question(paths: Sequence[ObjectPath], planned: Sequence[Transfer], *, keeps: bool) -> Text:
     names, count = _names(paths), sum(row.removals for row in planned)
     size = size_words(sum(row.removal_bytes for row in planned))
-    if keeps and count == 1:
-        return text("Delete one object ({size})? This is {names}. It can be restored.", size=size, names=names)
     if keeps:
-        return text(
-            "Delete {count} objects ({size})? This is {names}. They can be restored.",
-            count=count, size=size, names=names,
-        )  # fmt: skip
-    if count == 1:
-        return text("Delete one object ({size}) for good? This is {names}.", size=size, names=names)
-    return text("Delete {count} objects ({size}) for good? This is {names}.", count=count, size=size, names=names)
+        return count_text(
+            "Delete {count} object ({size})? It is {names}. It can be undeleted.",
+            "Delete {count} objects ({size})? They are {names}. They can be undeleted.",
+            count,
+            size=size,
+            names=names,
+        )
+    return count_text(
+        "Delete {count} object ({size}) permanently? It is {names}. This cannot be undone.",
+        "Delete {count} objects ({size}) permanently? They are {names}. This cannot be undone.",
+        count,
+        size=size,
+        names=names,
+    )
 
 
 MOST = 10_000

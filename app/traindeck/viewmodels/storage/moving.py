@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, size_words
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.orders import relocation_of
 from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.tasks import TaskScope
@@ -246,7 +246,13 @@ class Moving(QObject):
                 files = sum(row.files for row in planned)
                 size = size_words(sum(row.total_bytes or 0 for row in planned))
                 place = str(target)
-                question = text("Move {count} objects ({size}) to {target}?", count=files, size=size, target=place)
+                question = count_text(
+                    "Move {count} object ({size}) to {target}?",
+                    "Move {count} objects ({size}) to {target}?",
+                    files,
+                    size=size,
+                    target=place,
+                )
                 is_meant = await confirm(question, text("Move"))
         finally:
             await settled(self._mover, planned, is_meant=is_meant)

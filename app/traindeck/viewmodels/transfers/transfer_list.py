@@ -12,7 +12,7 @@ from itertools import count
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.domain.transfers.orders import Kind
 from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState
 from traindeck.runtime.tasks import Repeat, TaskScope
@@ -245,8 +245,10 @@ class TransferList(QObject):
         chosen = self.fitting(TransferAction.CANCEL, ids)
         act = partial(self.do, TransferAction.CANCEL, chosen)
         if len(chosen) > 1:
-            question = text(
-                "Cancel {count} transfers? What is finished stays; “Try again” takes up the rest.", count=len(chosen)
+            question = count_text(
+                "Cancel {count} transfer? Files already transferred are kept. “Try again” continues with the rest.",
+                "Cancel {count} transfers? Files already transferred are kept. “Try again” continues with the rest.",
+                len(chosen),
             )
             self._ask("cancel transfers", question, text("Cancel transfers"), confirm, act)
         else:
@@ -264,7 +266,7 @@ class TransferList(QObject):
 
     def ask_to_remove(self, count: int, confirm: Confirm, act: Callable[[], None]) -> None:
         """Act only where the user means to remove so many files."""
-        question = text("Files that this will remove: {count}. Begin?", count=count)
+        question = count_text("This deletes {count} file. Start?", "This deletes {count} files. Start?", count)
         self._ask("ask before files are removed", question, text("Begin"), confirm, act)
 
     def _ask(self, name: str, question: Text, action: Text, confirm: Confirm, act: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import Text, exact_words, say, text
+from traindeck.domain.texts import Text, exact_words, say, say_count, text
 from traindeck.domain.transfers.orders import Kind, is_remote
 from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState, WaitsFor
 from traindeck.viewmodels.ports import Tone
@@ -164,12 +164,18 @@ def verified_words(row: TransferRow) -> str:
     if not transfer.state.is_over or moved <= 0:
         return ""
     if transfer.is_verified:
-        return say("✓ Size and MD5 of all {count} files are confirmed by the service.", count=f"{moved:,}")
+        return say_count(
+            "✓ {count} file confirmed by OBS: size and MD5.",
+            "✓ All {count} files confirmed by OBS: size and MD5.",
+            moved,
+        )
     unsure = moved - transfer.verified_files + transfer.unknown_files
     if unsure <= 0:
         return ""
-    return say(
-        "Not confirmed by size and MD5: {count} files. “Not confirmed” in the list names them.", count=f"{unsure:,}"
+    return say_count(
+        "{count} file is not confirmed by size and MD5. Filter the list by “Not confirmed” to see it.",
+        "{count} files are not confirmed by size and MD5. Filter the list by “Not confirmed” to see them.",
+        unsure,
     )
 
 
@@ -247,7 +253,7 @@ def counts_words(row: TransferRow) -> str:
         _counted(text("{count} verified"), verified),
         _counted(text("{count} skipped"), transfer.skipped_files),
         _counted(text("{count} left alone"), transfer.kept_files),
-        _counted(text("{count} at both places"), transfer.copied_files if is_over else 0),
+        _counted(text("{count} kept at source"), transfer.copied_files if is_over else 0),
         _counted(text("{count} equal"), transfer.equal_files),
     ]
     return " · ".join(filter(None, parts))

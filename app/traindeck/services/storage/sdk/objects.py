@@ -30,7 +30,7 @@ from traindeck.domain.storage.object_facts import (
     metadata_bytes,
 )
 from traindeck.domain.storage.objects import MD5_NAME, PART_BYTES_NAME, ObjectPath, ObjectVersion
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import Part
 from traindeck.services.storage.documents import document
@@ -186,7 +186,11 @@ class ObsObjects:
         size = metadata_bytes(metadata_after(found, change))
         if size > self.most_metadata_bytes:
             raise InvalidInput(
-                text("The metadata of “{place}” would have {count} bytes.", place=str(found.path), count=size),
+                count_text(
+                    "The metadata of “{place}” would have {count} byte.",
+                    "The metadata of “{place}” would have {count} bytes.",
+                    size, place=str(found.path),
+                ),
                 text("{most} bytes are the most for all names and values together; leave some out.",
                      most=self.most_metadata_bytes),
             )  # fmt: skip

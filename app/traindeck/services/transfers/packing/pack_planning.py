@@ -19,7 +19,7 @@ from traindeck.domain.errors import (
     Occupied,
 )
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.object_limits import MOST_OBJECT_BYTES, refusal
 from traindeck.domain.transfers.orders import Order, is_remote
 from traindeck.domain.transfers.packing import (
@@ -105,9 +105,10 @@ class PackPlanner:
         if self._first is not None and self._first.error is not None:
             first = self._first.error
             raise LocalTrouble(
-                text(
+                count_text(
+                    "{count} file cannot be packed: {file}: {words}",
                     "{count} files cannot be packed. The first, {file}: {words}",
-                    count=self._broken,
+                    self._broken,
                     file=self._first.name,
                     words=first.title,
                 ),

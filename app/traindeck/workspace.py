@@ -35,6 +35,8 @@ from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.sample_run import SampleRun
+from traindeck.viewmodels.jobs.selected_log import SelectedLog
 from traindeck.viewmodels.lab.lab_page import LabPage
 from traindeck.viewmodels.logs.log_feed import LogFeed
 from traindeck.viewmodels.previews.preview import Preview
@@ -89,7 +91,9 @@ class Models:
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         places = PlaceNotes(form, PlaceService(core.connections, core.planes), scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
-        self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, scope)
+        SelectedLog(runs, log)  # the log is its parent
+        sample = SampleRun(core.sample, core.submission, form, scope)
+        self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, sample, scope)
         self.storage = _storage(core, scope, notices, settings)
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
         self.previews = PreviewsRoom(preview, core.planes, scope)
@@ -190,7 +194,7 @@ class Workspace:
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
         await _added(shell, SettingsFeature(shell, models.preferences))
         await _added(shell, ProblemReportFeature(shell, models.problem_form))
-        sample, connect = self.jobs.fill_in_sample, self.accounts.connect_account
+        sample, connect = models.jobs.sample_run, self.accounts.connect_account
         looks, status, notices = models.preferences, models.status, models.notices
         await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open))
         shell.add_commands()

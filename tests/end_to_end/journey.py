@@ -22,7 +22,6 @@ from traindeck.bootstrap import Program, run_program
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import spoken
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
-from traindeck.ui.jobs.run_list_view import RunTableModel
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.dialogs import Question
 from traindeck.ui.kit.fields import PairTable
@@ -33,6 +32,7 @@ from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.bucket_rules_pages import BucketTagsPage
 from traindeck.ui.transfers.sync_dialog import SyncDialog
+from traindeck.viewmodels.jobs.run_page import OUTPUTS, SUB_PAGES, state_words
 
 Journey = Callable[..., Awaitable[None]]
 
@@ -55,19 +55,21 @@ async def sample_twice(hands: Hands, epochs: str, who: str) -> None:
     tell("log", words=pane.toPlainText(), in_log=log_state(hands), in_list=state_of(hands, 0))
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
     await hands.until(lambda: "finished: test_accuracy" in pane.toPlainText())
-    first = hands.window.tabs.currentWidget()
-    await hands.until(lambda: "metrics.json" in all_texts(first))
-    table = hands.panel("runs").table
-    await hands.choose_cell(table, 0, RunTableModel.STATE)
+    page = hands.window.tabs.currentWidget()
+    assert isinstance(page, RunPageView)
+    await hands.click(page.tabs, page.tabs.tabRect(SUB_PAGES.index(OUTPUTS)).center())
+    await hands.until(lambda: "metrics.json" in outputs_of(page))
+    first = page.page.state.run
+    rows = hands.panel("runs").rows
+    await hands.choose_cell(rows, 0, 0)
     if who == "outside":
-        tell("again wanted", **place_of(table.viewport()))
+        tell("again wanted", **place_of(rows.viewport()))
     else:
         await hands.press(Qt.Key.Key_R)
-    await hands.until(lambda: table.model().rowCount() == 2)
+    await hands.until(lambda: rows.model().rowCount() == 2)
     await hands.until(lambda: state_of(hands, 0) == state_of(hands, 1) == log_state(hands) == "Completed")
-    second = hands.window.tabs.currentWidget()
-    assert isinstance(first, RunPageView) and isinstance(second, RunPageView) and first is not second
-    await hands.until(lambda: "metrics.json" in all_texts(second))
+    assert hands.window.tabs.currentWidget() is page, "one tab follows the run that is selected"
+    await hands.until(lambda: page.page.state.run != first and "metrics.json" in outputs_of(page))
     await tell_runs(hands)
 
 
@@ -103,10 +105,10 @@ async def submit_only(hands: Hands, epochs: str) -> None:
 async def watch_to_the_end(hands: Hands, wanted: str, phase: str) -> None:
     """What the list shows becomes `wanted`; the log is opened and told once it holds its last line."""
     runs = hands.panel("runs")
-    await hands.until(lambda: runs.table.model().rowCount() > 0)
+    await hands.until(lambda: runs.rows.model().rowCount() > 0)
     tell("first seen", state=state_of(hands, 0))
     await hands.until(lambda: state_of(hands, 0) == wanted)
-    await hands.choose_cell(runs.table, 0, RunTableModel.STATE)
+    await hands.choose_cell(runs.rows, 0, 0)
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["run.log"]))
     log = hands.panel("log")
     await hands.until(lambda: log_state(hands) == wanted)
@@ -123,9 +125,9 @@ async def outlive_the_lab(hands: Hands, epochs: str) -> None:
     await hands.until(lambda: log_state(hands) == state_of(hands, 0))
     await hands.until(lambda: "[ModelArts Service Log]" in log.pane.toPlainText().splitlines()[-1])
     tell("over", state=state_of(hands, 0), log=log.pane.toPlainText())
-    await hands.choose_cell(hands.panel("runs").table, 0, RunTableModel.STATE)
+    await hands.choose_cell(hands.panel("runs").rows, 0, 0)
     await hands.press(Qt.Key.Key_R)
-    await hands.until(lambda: hands.panel("runs").table.model().rowCount() == 2)
+    await hands.until(lambda: hands.panel("runs").rows.model().rowCount() == 2)
     await hands.until(lambda: f"epoch 1/{epochs} " in log.pane.toPlainText() and log_state(hands) == "Running")
     tell("again", state=state_of(hands, 0))
 
@@ -466,9 +468,7 @@ async def switch_theme(hands: Hands) -> None:
 
 
 async def fill_in_sample(hands: Hands) -> None:
-    welcome = hands.window.tabs.currentWidget()
-    assert isinstance(welcome, WelcomePage)
-    await hands.click(welcome.sample)
+    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["file.sample"]))
     await hands.until(lambda: field_edit(hands.panel("job").fields["name"]).text() == "digits")
     await hands.until(lambda: hands.panel("job").submit.isEnabled() and hands.panel("job").version.count() > 0)
     await hands.until(lambda: hands.panel("job").boot.count() > 0)
@@ -507,8 +507,8 @@ async def stay(hands: Hands) -> None:
 
 def state_of(hands: Hands, row: int) -> str:
     """What the chip of that row says."""
-    model = hands.panel("runs").table.model()
-    return str(model.index(row, RunTableModel.STATE).data() or "") if row < model.rowCount() else ""
+    runs = hands.program.models.jobs.runs.state.runs
+    return state_words(runs[row]) if row < min(len(runs), hands.panel("runs").rows.model().rowCount()) else ""
 
 
 def log_state(hands: Hands) -> str:
@@ -537,8 +537,9 @@ def _is_in_sight(widget: QWidget) -> bool:
     return widget.visibleRegion().boundingRect() == widget.rect()
 
 
-def all_texts(page: QWidget) -> str:
-    return "\n".join(label.text() for label in page.findChildren(QLabel))
+def outputs_of(page: RunPageView) -> list[str]:
+    model = page.outputs.model
+    return [model.row(number)[0] for number in range(model.rowCount())]
 
 
 def place_of(widget: QWidget) -> dict[str, int]:

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget
 
 from traindeck.domain.transfers.records import TransferState
+from traindeck.viewmodels.jobs.run_page import state_words
 
 _LONG_S = 90.0
 _PAUSED, _GOING = 4, 5  # as numbered by their journal
@@ -25,7 +26,7 @@ async def open_old_home(hands: Hands) -> None:
             least[number] = min(found.done_bytes, least.get(number, found.done_bytes))
         return found.state if found is not None else None
 
-    await hands.until(lambda: hands.panel("runs").table.model().rowCount() == 4)
+    await hands.until(lambda: hands.panel("runs").rows.model().rowCount() == 4)
     await hands.until(lambda: state(_GOING) is TransferState.DONE, _LONG_S)
     await hands.until(lambda: table.model().rowCount() == 5)
     place = window.geometry()
@@ -34,7 +35,7 @@ async def open_old_home(hands: Hands) -> None:
         words=hands.texts(),
         size=[place.width(), place.height()],
         docks=sorted(dock.objectName() for dock in window.findChildren(QDockWidget) if not dock.isHidden()),
-        runs=rows_of(hands.panel("runs").table),
+        runs=[[run.name, state_words(run)] for run in models.jobs.runs.state.runs],
         transfers=rows_of(table),
         favourites=[str(path) for name in ("lab", "work") for path in models.storage.favourites.of(name)],
         account=models.accounts.accounts.current,

@@ -277,7 +277,7 @@ class FolderCloud(Entered):
         self.watch = RunWatch(self.records, self.connections, self.logs)
         self.submission.changed.add(self.watch.tell)
         self.choices = JobChoices(self.connections)
-        self.service = RunService(self.records, self.connections, self.watch, self.transfers)
+        self.service = RunService(self.records, self.connections, self.watch, self.transfers, bundles)
         await self.open_scope()
         return self
 

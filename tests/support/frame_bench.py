@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +34,7 @@ from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.frame_feature import frame_commands
 from traindeck.ui.shell.main_window import MainWindow, Panel
 from traindeck.ui.shell.toasts import Toasts
+from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences, WindowState
@@ -45,6 +46,18 @@ LEFT, RIGHT, BOTTOM = (
     Qt.DockWidgetArea.RightDockWidgetArea,
     Qt.DockWidgetArea.BottomDockWidgetArea,
 )
+
+
+class PressedSample(SampleRun):
+    """The sample without what would run it; `pressed` is told instead."""
+
+    def __init__(self, pressed: Callable[[], object] = lambda: None) -> None:
+        nobody: Any = None
+        super().__init__(nobody, nobody, nobody, nobody)
+        self._pressed = pressed
+
+    def start(self) -> None:
+        self._pressed()
 
 
 @dataclass

@@ -147,7 +147,7 @@ class Bench(Entered):
             )
         )
         self.unfinished = UnfinishedUploads(self.planes, journal)
-        self.run_service = RunService(self.records, self.connections, self.watch, self.transfers)
+        self.run_service = RunService(self.records, self.connections, self.watch, self.transfers, self.bundles)
         self.profiles = ProfileService(self.book, self.secrets, self.connections, self.service)
         await self.open_scope()
         return self

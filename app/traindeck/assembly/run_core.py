@@ -30,4 +30,4 @@ class RunCore(DataCore):
         self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.run_service = RunService(self.records, connections, self.watch, self.transfers)
+        self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
@@ -24,6 +23,7 @@ from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_page import RunPage
+from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.logs.log_feed import LogFeed
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
@@ -51,10 +51,12 @@ class JobsRoom:
     service: RunService
     watch: RunWatch
     sample: SampleProject
+    sample_run: SampleRun
     scope: TaskScope
 
-    def page(self, run: Run) -> RunPage:
-        return RunPage(run, self.runs, self.service, self.watch, self.scope)
+    def page(self, pinned: str = "") -> RunPage:
+        """For the run of this id; without one for whichever is selected."""
+        return RunPage(self.runs, self.service, self.watch, self.scope, pinned)
 
     def refresh(self) -> None:
         self.watch.wake()

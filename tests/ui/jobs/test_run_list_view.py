@@ -20,12 +20,14 @@ from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
 from support.waiting import until
 from traindeck.domain.jobs.job import Isolation, Run, RunState
-from traindeck.ui.jobs.run_list_view import RunListView, RunTable, RunTableModel
+from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.jobs.run_rows import RUN_ROLE, RunRows
 from traindeck.ui.kit.table_models import RowsModel
 from traindeck.ui.kit.theme import Theme
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import RunPage
+from traindeck.viewmodels.jobs.run_page import CODE, SUB_PAGES, RunPage
+from traindeck.viewmodels.shell.commands import without_mnemonic
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -68,8 +70,9 @@ async def view_of(
         model.close()
 
 
-def shown(view: RunListView, row: int, column: int) -> str:
-    return str(view.model.index(row, column).data())
+def shown(view: RunListView, row: int) -> str:
+    run: Run = view.model.index(row, 0).data(RUN_ROLE)
+    return run.name
 
 
 class Letters(RowsModel[tuple[str, int]]):
@@ -106,7 +109,7 @@ async def test_an_empty_list_says_what_to_do(tmp_path: Path, theme: Theme, qtbot
         assert view.empty.isVisible()
         assert "Submit" in view.empty.hint.text()
         cloud.watch.tell(a_run(1))
-        assert view.table.isVisible()
+        assert view.rows.isVisible()
 
 
 async def test_r_runs_again_once_and_shift_r_edits(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
@@ -118,17 +121,17 @@ async def test_r_runs_again_once_and_shift_r_edits(tmp_path: Path, theme: Theme,
         runs.edit_wanted.connect(edit.append)
         view.select(run.id)
         for _ in range(4):
-            qtbot.keyClick(view.table, Qt.Key.Key_R)
+            qtbot.keyClick(view.rows, Qt.Key.Key_R)
         await until(lambda: again)
         assert len(cloud.jobs.jobs) == 2
         assert [one.id for one in view.model._rows] == [again[0].id, run.id]
         assert view.selected_ids() == [run.id]
-        qtbot.keyClick(view.table, Qt.Key.Key_R, Qt.KeyboardModifier.ShiftModifier)
+        qtbot.keyClick(view.rows, Qt.Key.Key_R, Qt.KeyboardModifier.ShiftModifier)
         assert edit == [runs.run(run.id)]
 
 
 def test_a_key_held_down_counts_once_and_enter_is_return(theme: Theme, qtbot: QtBot) -> None:
-    table = RunTable(theme)
+    table = RunRows(theme)
     qtbot.addWidget(table)
     told: list[str] = []
     table.open_wanted.connect(lambda: told.append("open"))
@@ -151,13 +154,13 @@ async def test_selection_and_place_stay_while_runs_change(tmp_path: Path, theme:
     many = [a_run(number) for number in range(1, 60)]
     async with view_of(tmp_path, theme, qtbot, *many) as (cloud, _, view):
         view.select("r20")
-        place = view.table.verticalScrollBar().value()
+        place = view.rows.verticalScrollBar().value()
         cloud.watch.tell(a_run(21, RunState.RUNNING, started=NOW))
         cloud.watch.tell(a_run(22, reason="late news"))
         cloud.watch.forget("r5")
         assert view.selected_ids() == ["r20"]
-        assert abs(view.table.verticalScrollBar().value() - place) <= 1
-        assert shown(view, 0, RunTableModel.NAME) == "digits-21"
+        assert abs(view.rows.verticalScrollBar().value() - place) <= 1
+        assert shown(view, 0) == "digits-21"
 
 
 async def test_what_is_selected_elsewhere_is_selected_here(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
@@ -166,10 +169,10 @@ async def test_what_is_selected_elsewhere_is_selected_here(tmp_path: Path, theme
         cloud.watch.tell(a_run(3, RunState.PREPARING))
         runs.select("r3")
         assert view.selected_ids() == ["r3"]
-        view.table.clearSelection()
+        view.rows.clearSelection()
         cloud.watch.tell(a_run(3, RunState.RUNNING))
         assert view.selected_ids() == []
-        view.table.selectAll()
+        view.rows.selectAll()
         assert len(view.selected_ids()) == 3
         view.close()
 
@@ -177,16 +180,16 @@ async def test_what_is_selected_elsewhere_is_selected_here(tmp_path: Path, theme
 async def test_run_time_goes_on_while_a_run_lives(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     live = a_run(1, RunState.RUNNING, started=datetime.now(UTC) - timedelta(seconds=61))
     async with view_of(tmp_path, theme, qtbot, live, a_run(2)) as (_, runs, view):
-        assert shown(view, 0, RunTableModel.TIME).startswith("1:0")
-        assert shown(view, 1, RunTableModel.TIME) == "–"
+        assert view.model.times(live)[0].startswith("1:0")
+        assert view.model.times(a_run(2))[0] == "–"
         changes: list[tuple[int, int]] = []
 
         def note(first: QModelIndex, last: QModelIndex) -> None:
-            changes.append((first.column(), last.row()))
+            changes.append((first.row(), last.row()))
 
         view.model.dataChanged.connect(note)
         runs.ticked.emit()
-        assert (RunTableModel.TIME, 0) in changes
+        assert changes == [(0, 0)], "what is over stands still"
 
 
 async def test_delete_asks_with_names_and_deletes_only_what_is_over(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
@@ -194,13 +197,13 @@ async def test_delete_asks_with_names_and_deletes_only_what_is_over(tmp_path: Pa
     many = [a_run(1), a_run(2, RunState.RUNNING), a_run(3, RunState.FAILED)]
     async with view_of(tmp_path, theme, qtbot, *many, user=user) as (_, runs, view):
         view.select("r1")
-        qtbot.keyClick(view.table, Qt.Key.Key_Delete)
+        qtbot.keyClick(view.rows, Qt.Key.Key_Delete)
         await until(lambda: len(runs.state.runs) == 2)
         assert "digits-1" in user.asked[0]
         assert user.asked[0].endswith("[Delete]")
-        view.table.selectAll()
+        view.rows.selectAll()
         user.answer = False
-        qtbot.keyClick(view.table, Qt.Key.Key_Delete)
+        qtbot.keyClick(view.rows, Qt.Key.Key_Delete)
         await until(lambda: len(user.asked) == 2)
         assert "digits-3" in user.asked[1]
         assert len(runs.state.runs) == 2
@@ -209,14 +212,15 @@ async def test_delete_asks_with_names_and_deletes_only_what_is_over(tmp_path: Pa
 async def test_the_menu_offers_what_is_possible(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     many = [a_run(1), a_run(2, RunState.RUNNING)]
     async with view_of(tmp_path, theme, qtbot, *many) as (_, runs, view):
+        view.rows.clearSelection()
         assert view.menu() is None
         view.select("r2")
-        offered = {action.text().partition("\t")[0]: action for action in view.menu().actions()}
+        offered = {without_mnemonic(one.text().partition("\t")[0]): one for one in view.menu().actions()}
         assert offered["Stop…"].isEnabled()
         assert not offered["Delete…"].isEnabled()
         opened: list[Run] = []
         runs.opened.connect(opened.append)
-        offered["Open"].trigger()
+        offered["Open run"].trigger()
         assert opened[0].id == "r2"
         assert runs.state.selected == "r2"
 
@@ -231,43 +235,84 @@ async def test_five_thousand_runs_come_and_change_without_a_stall(
         assert view.model.rowCount() == 5001
         for number in range(30):
             cloud.watch.tell(a_run(5001, RunState.RUNNING, started=NOW, reason=str(number)))
-            view.table.scrollToBottom() if number % 2 else view.table.scrollToTop()
+            view.rows.scrollToBottom() if number % 2 else view.rows.scrollToTop()
             await asyncio.sleep(0.01)
         runs.ticked.emit()
+
+
+@asynccontextmanager
+async def page_of(
+    cloud: FolderCloud, runs: RunList, theme: Theme, qtbot: QtBot, pinned: str = ""
+) -> AsyncIterator[tuple[RunPageView, User]]:
+    page, user = RunPage(runs, cloud.service, cloud.watch, cloud.scope, pinned), User()
+    view = RunPageView(page, theme, user)
+    qtbot.addWidget(view)
+    view.resize(700, 500)
+    view.show()
+    yield view, user
+    page.close()
 
 
 async def test_the_page_of_a_run_shows_it_and_acts_on_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with view_of(tmp_path, theme, qtbot) as (cloud, runs, _):
         run = await cloud.submission.submit(digits_spec(), code_folder(tmp_path / "code"))
-        page = RunPage(run, runs, cloud.service, cloud.watch, cloud.scope)
-        user = User()
-        view = RunPageView(page, theme, user)
-        qtbot.addWidget(view)
-        view.show()
-        logs: list[Run] = []
-        runs.log_wanted.connect(logs.append)
-        qtbot.mouseClick(view.log, Qt.MouseButton.LeftButton)
-        assert logs[0].id == run.id
-        assert not view.isolation.isVisible()
-        for isolation, words in (
-            (Isolation.NONE, "keys in your keyring"),
-            (Isolation.PARTIAL, "cannot read your files"),
-        ):
-            cloud.watch.tell(replace(run, isolation=isolation))
-            assert view.isolation.isVisible()
-            assert words in view.isolation.text()
-        cloud.watch.tell(run)
-        assert not view.isolation.isVisible()
-        assert not view.fetch.isEnabled()
-        cloud.watch_runs()
-        qtbot.mouseClick(view.stop, Qt.MouseButton.LeftButton)
-        await until(lambda: view.chip.text() == "Stopped")
-        assert not view.stop.isEnabled()
-        assert len(user.asked) == 1
-        qtbot.mouseClick(view.again, Qt.MouseButton.LeftButton)
-        await until(lambda: len(cloud.jobs.jobs) == 2)
-        await until(lambda: page.busy is None)
-        page.close()
+        async with page_of(cloud, runs, theme, qtbot, run.id) as (view, user):
+            assert view.title.text() == "digits · run 1"
+            assert view.title.accessibleDescription() == run.name
+            assert "Progress –" in view.facts.text() and "Free" in view.facts.text()
+            for isolation, words in (
+                (Isolation.NONE, "keys in your keyring"),
+                (Isolation.PARTIAL, "cannot read your files"),
+            ):
+                cloud.watch.tell(replace(run, isolation=isolation))
+                assert words in view.note.text() and words in view.overview.isolation.text()
+            cloud.watch.tell(run)
+            assert not view.note.isVisible() and not view.outputs.fetch.isEnabled()
+            cloud.watch_runs()
+            assert view.act.text() == "Stop…"
+            qtbot.mouseClick(view.act, Qt.MouseButton.LeftButton)
+            await until(lambda: view.chip.text() == "Stopped")
+            await until(lambda: view.act.isEnabled())
+            assert len(user.asked) == 1 and view.act.text() == "Run again"
+            qtbot.mouseClick(view.act, Qt.MouseButton.LeftButton)
+            await until(lambda: len(cloud.jobs.jobs) == 2)
+            await until(lambda: not runs.state.busy)
+
+
+async def test_the_page_follows_the_selection_and_keeps_what_is_looked_at(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1), a_run(2)) as (cloud, runs, _):
+        real = await cloud.submission.submit(digits_spec(), code_folder(tmp_path / "code"))
+        following, keeping = page_of(cloud, runs, theme, qtbot), page_of(cloud, runs, theme, qtbot, "r1")
+        async with following as (view, _), keeping as (kept, _):
+            assert view.title.text() == "digits · run 2", "the newest, as long as nothing else was selected"
+            view.tabs.setCurrentIndex(SUB_PAGES.index(CODE))
+            runs.select(real.id)
+            await until(lambda: view.code.text.toPlainText() == "print('hello')\n")
+            assert (view.title.text(), kept.title.text()) == ("digits · run 3", "digits · run 1")
+            assert view.parts.currentWidget() is view.code and view.code.text.isReadOnly()
+            qtbot.keyClick(view.code.files, Qt.Key.Key_Up)
+            await until(lambda: view.code.text.toPlainText() == "1 2 3\n")
+            view.page.pin(real.id)
+            runs.select("r1")
+            assert view.title.text() == "digits · run 3"
+            assert RunPage(runs, cloud.service, cloud.watch, cloud.scope).sub_page == CODE
+
+
+async def test_r_in_the_page_runs_again_but_not_where_text_is(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot) as (cloud, runs, _):
+        run = await cloud.submission.submit(digits_spec(), code_folder(tmp_path / "code"))
+        async with page_of(cloud, runs, theme, qtbot, run.id) as (view, _):
+            view.tabs.setCurrentIndex(SUB_PAGES.index(CODE))
+            for widget in (view.code.text, view.code.files):
+                widget.setFocus()
+                qtbot.keyClick(widget, Qt.Key.Key_R)
+            assert runs.state.busy == {} and len(cloud.jobs.jobs) == 1
+            view.setFocus()
+            qtbot.keyClick(view.tabs, Qt.Key.Key_R)
+            await until(lambda: len(cloud.jobs.jobs) == 2)
+            await until(lambda: not runs.state.busy)
 
 
 class Shown(QObject):

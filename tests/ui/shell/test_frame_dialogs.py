@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from support import planted
-from support.frame_bench import ICONS, Frame, frame
+from support.frame_bench import ICONS, Frame, PressedSample, frame
 from support.qt_support import press, until
 from support.waiting import fail_with
 from traindeck.domain.accounts.keys import Credentials, Secret
@@ -287,13 +287,17 @@ async def test_the_first_page_asks_for_what_was_pressed(theme: Theme, qtbot: QtB
     def connect(file: Path | str = "account") -> None:
         asked_for.append(file)
 
-    page = WelcomePage(theme, lambda: asked_for.append("sample"), connect)
+    sample = PressedSample(lambda: asked_for.append("sample"))
+    page = WelcomePage(theme, sample, connect)
     page.resize(700, 600)
     page.show()
     press(page.sample, Qt.Key.Key_Space)
     qtbot.mouseClick(page.account, Qt.MouseButton.LeftButton)
     drop(page.viewport(), tmp_path / "credentials.csv")
     assert asked_for == ["sample", "account", tmp_path / "credentials.csv"]
+    sample.stage = text("Preparing the sample…")
+    sample.changed.emit()
+    assert page.stage.text() == "Preparing the sample…" and not page.sample.isEnabled()
     page.resize(300, 600)
     await until(lambda: page.widget().width() <= page.viewport().width())
     page.close()

@@ -15,7 +15,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from support.frame_bench import Frame, frame, texts_cut
+from support.frame_bench import Frame, PressedSample, frame, texts_cut
 from support.qt_support import Stalls, until
 from support.waiting import fail_with
 from traindeck.domain import texts
@@ -40,7 +40,7 @@ from traindeck.viewmodels.shell.preferences import WindowState
 
 
 def welcome(at: Frame) -> WelcomePage:
-    return WelcomePage(at.theme, lambda: None, lambda: None)
+    return WelcomePage(at.theme, PressedSample(), lambda: None)
 
 
 def lost(where: str = "The Lab does not answer.") -> Unreachable:

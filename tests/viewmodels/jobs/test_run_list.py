@@ -13,7 +13,7 @@ from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import Text
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import RunPage, age_words, state_words
+from traindeck.viewmodels.jobs.run_page import OUTPUTS, RunPage, day_words, state_words
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -141,33 +141,64 @@ async def test_records_that_cannot_be_read_are_said_in_place(tmp_path: Path) -> 
         assert not runs.state.is_known
 
 
-def test_words_for_states_and_ages() -> None:
+def test_words_for_states_and_days() -> None:
     assert state_words(a_run(1, RunState.UNKNOWN, phase="Frozen")) == "Frozen"
     assert state_words(a_run(1, RunState.TERMINATED)) == "Stopped"
-    ages = [5, 90, 3 * 3600, 50 * 3600]
-    assert [age_words(NOW - timedelta(seconds=age), NOW) for age in ages] == [
-        "now",
-        "1 min ago",
-        "3 h ago",
-        "2 days ago",
-    ]
-    assert age_words(None, NOW) == "–"
+    noon = datetime(2025, 6, 1, 12).astimezone()
+    moments = [noon - timedelta(hours=1), noon - timedelta(days=3), noon - timedelta(days=300)]
+    assert [day_words(moment, noon) for moment in moments] == ["11:00", "05-29 12:00", "2024-08-05"]
+    assert day_words(None, NOW) == "–"
 
 
 async def test_a_page_lists_the_outputs_when_its_run_ends_and_fetches_them(tmp_path: Path) -> None:
     async with list_of(tmp_path) as (cloud, runs):
         run = await submitted(cloud, tmp_path)
-        page = RunPage(run, runs, cloud.service, cloud.watch, cloud.scope)
+        page = RunPage(runs, cloud.service, cloud.watch, cloud.scope, run.id)
+        page.show_sub_page(OUTPUTS)
         await until(lambda: not page.state.outputs_are_loading)
         place = cloud.storage.root / "digits" / "out" / run.name
         place.mkdir(parents=True)
         (place / "model.bin").write_bytes(b"weights")
         cloud.jobs.move("Completed", duration_ms=1000)
         cloud.watch_runs()
-        await until(lambda: page.state.run.state is RunState.COMPLETED and page.state.outputs)
+        await until(lambda: page.state.run == runs.run(run.id) and page.state.outputs)
         assert [entry.path.name for entry in page.state.outputs] == ["model.bin"]
         page.fetch(tmp_path / "fetched")
         await until(lambda: page.state.fetched_to is not None)
         assert (tmp_path / "fetched" / "model.bin").read_bytes() == b"weights"
         assert {str(label): value for label, value in page.state.values}["Boot file"] == "train.py"
         page.close()
+
+
+async def test_what_is_charged_is_counted_down_first_and_can_be_cancelled(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        run = replace(await submitted(cloud, tmp_path), profile="work")
+        shown: list[int] = []
+        runs.again.changed.connect(lambda: shown.append(runs.again.countdown.seconds if runs.again.countdown else 0))
+        runs.again._steps.setInterval(1)
+        for _ in range(5):
+            runs.rerun(run)
+        assert shown == [5], "five presses are one"
+        runs.again.cancel()
+        assert shown == [5, 0] and runs.state.busy == {} and len(cloud.jobs.jobs) == 1
+        sent: list[Run] = []
+        runs.again._send = sent.append
+        runs.rerun(run)
+        await until(lambda: sent)
+        assert shown == [5, 0, 5, 4, 3, 2, 1, 0] and sent == [run]
+
+
+async def test_the_neighbour_of_a_run_that_goes_is_selected(tmp_path: Path) -> None:
+    async with list_of(tmp_path) as (cloud, runs):
+        for number in (1, 2, 3):
+            await cloud.records.add(a_run(number, RunState.COMPLETED))
+        runs.select("r2")
+        cloud.watch.tell(a_run(4, RunState.RUNNING))
+        assert runs.state.selected == "r2", "what was selected the last time may not be read yet"
+        runs.refresh()
+        await until(lambda: runs.state.is_known)
+        assert runs.state.selected == "r2"
+        cloud.watch.forget("r2")
+        assert runs.state.selected == "r1"
+        cloud.watch.forget("r1")
+        assert runs.state.selected == "r3"

@@ -174,6 +174,10 @@ class Isolation(StrEnum):
         return None
 
 
+LAB_ENDED = text("The Lab ended unexpectedly while this run was in it, and was started again. Run it again.")
+"""Why a run is over that the Lab lost."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One submission with all that belongs to it."""
@@ -229,6 +233,7 @@ class RemoteJob:
     duration_ms: int | None = None
     tasks: tuple[str, ...] = ()
     exit_message: str = ""
+    is_lost: bool = False  # what ran it went away under it
     isolation: Isolation = Isolation.UNKNOWN
 
     @property

@@ -28,6 +28,7 @@ MOST_ENTRIES = 1_000
 MOST_DEPTH = 32
 _TRIES = 3
 _BLOCK = 1 << 20
+_MOST_READ = 1 << 19
 _ALWAYS_IGNORED = (
     ".git/", ".hg/", ".svn/", "__pycache__/", "*.pyc", ".venv/", "venv/", ".conda/", "node_modules/", ".idea/",
     ".vscode/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".ipynb_checkpoints/", ".DS_Store", "Thumbs.db",
@@ -53,6 +54,15 @@ class Bundle:
     files: tuple[FrozenFile, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CodeText:
+    """A frozen file to be read by a person."""
+
+    words: str | None
+    """None: it is no text."""
+    is_whole: bool = True
+
+
 class CodeBundles:
     """The bundles on disk, each in a folder named by its content."""
 
@@ -69,11 +79,24 @@ class CodeBundles:
 
     async def body(self, bundle: Bundle, file: FrozenFile) -> Body:
         """For sending it."""
-        place = bundle.root.joinpath("files", *PurePosixPath(file.path).parts)
+        place = _place_of(bundle, file)
 
         def read(token: CancelToken) -> Body:
             item = look(place, Item(file.path, file.path))
             return stretch(place, item, 0, item.size_bytes, self._calls, RateLimit(), token)
+
+        return await self._calls.run(read)
+
+    async def text(self, bundle: Bundle, file: FrozenFile) -> CodeText:
+        """Its beginning, as much as somebody reads."""
+        place = _place_of(bundle, file)
+
+        def read(_: CancelToken) -> CodeText:
+            with local_errors(place), place.open("rb") as reader:
+                content = reader.read(_MOST_READ + 1)
+            if b"\0" in content:
+                return CodeText(None)
+            return CodeText(content[:_MOST_READ].decode("utf-8-sig", "replace"), len(content) <= _MOST_READ)
 
         return await self._calls.run(read)
 
@@ -146,6 +169,10 @@ class CodeBundles:
                 text("Submit the job again from its folder."),
                 str(error),
             ) from error
+
+
+def _place_of(bundle: Bundle, file: FrozenFile) -> Path:
+    return bundle.root.joinpath("files", *PurePosixPath(file.path).parts)
 
 
 def _too_much(words: Text) -> InvalidInput:

@@ -21,7 +21,7 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.jobs.job import RemoteJob, Run, RunState
+from traindeck.domain.jobs.job import LAB_ENDED, RemoteJob, Run, RunState
 from traindeck.domain.texts import text
 from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, TaskScope, set_within
@@ -246,7 +246,7 @@ class RunWatch:
             return True
         # The log is fetched after the state was asked for: when that says over, the log is whole.
         grown = await self._fetch_logs(connection, run, is_last=job.state.is_over)
-        after = self._changes(run, job)
+        after = self._changes(run, job, is_lab=connection.profile.is_lab)
         # The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not.
         if job.state.is_over and not connection.profile.is_lab:
             account.lingering[run.id] = self.clock() + _LINGER
@@ -255,16 +255,17 @@ class RunWatch:
             await self._become(run, **after)
         return grown or changed
 
-    def _changes(self, run: Run, job: RemoteJob) -> dict[str, object]:
+    def _changes(self, run: Run, job: RemoteJob, *, is_lab: bool) -> dict[str, object]:
         ended = run.ended
         if job.state.is_over and ended is None:
             ended = self.clock()
             if job.started is not None and job.duration_ms is not None:
                 ended = job.started + timedelta(milliseconds=job.duration_ms)
+        broken_off = _BROKEN_OFF if job.state is RunState.ABNORMAL else ""
         return {
             "state": job.state,
             "phase": job.phase,
-            "reason": job.exit_message or (_BROKEN_OFF if job.state is RunState.ABNORMAL else ""),
+            "reason": LAB_ENDED if is_lab and job.is_lost else job.exit_message or broken_off,
             "started": job.started or run.started,
             "ended": ended,
             "duration_ms": job.duration_ms if job.state.is_over else run.duration_ms,

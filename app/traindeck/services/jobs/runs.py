@@ -16,6 +16,7 @@ from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import count_text, text
 from traindeck.services.accounts.connections import Connections
+from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, CodeText, FrozenFile
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfers
 
@@ -34,6 +35,7 @@ class RunService:
     connections: Connections
     watch: RunWatch
     transfers: Transfers
+    bundles: CodeBundles
 
     async def find(self, reference: str) -> Run:
         """By id, by any unique beginning of id or name, or the last one."""
@@ -89,6 +91,13 @@ class RunService:
             await connection.training.delete(run.job_id)
         await self.records.remove(run.id)
         self.watch.forget(run.id)
+
+    async def code(self, run_id: str) -> Bundle:
+        """The files that were frozen for it, as this computer keeps them."""
+        return await self.bundles.open((await self.records.existing(run_id)).bundle)
+
+    async def code_text(self, bundle: Bundle, file: FrozenFile) -> CodeText:
+        return await self.bundles.text(bundle, file)
 
     async def outputs(self, run_id: str) -> list[ObjectEntry]:
         run = await self.records.existing(run_id)

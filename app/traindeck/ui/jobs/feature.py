@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
-from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
+from traindeck.ui.jobs.again_strip import AgainStrip
 from traindeck.ui.jobs.job_form_view import JobFormView
+from traindeck.ui.jobs.run_actions import RunAction, run_actions
 from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.jobs.run_rows import RunRows
 from traindeck.ui.kit.dialogs import chosen_file, chosen_place
 from traindeck.ui.logs.log_view import LogView
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
-from traindeck.viewmodels.jobs.run_page import RunPage
+from traindeck.viewmodels.jobs.run_page import RunPage, job_words
 from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.journal import Subject, Topic
 
-_RUN = "run."
+FOLLOWING = "run"
+"""The key of the tab that shows the selected run; that of a run that was kept has its id behind a point."""
+_PINNED = "run."
+_SCOPE = "runs"
+"""Where the keys of runs count."""
 _TOML = "TOML (*.toml)"
 
 
 class JobsFeature(Feature):
-    """Its commands act on the run that is selected in the list."""
+    """Its commands act on the run of the tab in front if that was kept, else on the selected one."""
 
     def __init__(self, shell: Shell, room: JobsRoom, storage: StorageRoom) -> None:
         super().__init__(shell)
         self._room = room
         self._storage = storage
         self._pages: dict[str, RunPage] = {}
+        self.strip = AgainStrip(room.runs.again, shell.window)
 
     def panels(self) -> Mapping[str, Make]:
         room, theme = self._room, self.shell.theme
@@ -48,55 +56,68 @@ class JobsFeature(Feature):
         return [
             (room.form.submitted, self._follow),
             (room.runs.submitted, self._follow),
+            (room.sample_run.submitted, self._follow_sample),
             (room.runs.opened, self.open_run),
             (room.runs.log_wanted, self.show_log),
             (room.runs.edit_wanted, self._edit),
             (room.runs.changed, refresh),
+            (room.runs.selection_changed, refresh),
             (room.form.changed, refresh),
         ]
 
     def commands(self) -> Iterable[Command]:
-        form, runs, on = self._room.form, self._room.runs, self._on_selected
-        one = self._is_selected(lambda _: True)
-        is_unconfirmed = self._is_selected(lambda run: run.state is RunState.UNCONFIRMED)
-        can_stop = self._is_selected(lambda run: run.state.can_stop)
-        stop = on(lambda run: runs.stop([run.id], self.shell.confirm))
+        form = self._room.form
         opening = partial(self.shell.tasks.start, "open a job file", self._open_job)
         saving = partial(self.shell.tasks.start, "save a job file", self._save_job)
-        check = say("&Check again whether it exists")
         return [
             Command("file.sample", say("&Sample project"), self.fill_in_sample, menu="file", group=0, icon="flask"),
+            Command("run.sample", say("&Run the sample"), self._room.sample_run.start, menu="run", group=0),
             Command("file.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="file", group=1),
             Command("file.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="file", group=1),
             Command("file.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="file", group=1),
             Command("run.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="run", group=0),
-            Command("run.again", say("Run &again"), on(runs.rerun), one, "R", "run", 1, icon="again"),
-            Command("run.edit", say("&Edit and run again"), on(self._edit), one, "Shift+R", "run", 1),
-            Command("run.check", check, on(runs.check_again), is_unconfirmed, menu="run", group=1),
-            Command("run.stop", say("S&top"), stop, can_stop, "", "run", 2, icon="stop"),
-            Command("run.log", say("Show &log"), on(self.show_log), one, "", "run", 2, icon="log"),
-            Command("run.open", say("&Open run"), on(self.open_run), one, "", "run", 2),
-            Command("run.refresh", say("&Refresh"), self._refresh, shortcut="F5", menu="run", group=3),
+            *map(self._command, run_actions(self._room.runs, self.shell.confirm)),
+            Command("run.refresh", say("&Refresh"), self._refresh, shortcut="F5", menu="run", group=9),
         ]
+
+    def _command(self, action: RunAction) -> Command:
+        """The same for the run that is meant."""
+
+        def act() -> None:
+            if run := self._run():
+                action.act(run)
+
+        def fits() -> bool:
+            return (run := self._run()) is not None and action.fits(run)
+
+        return Command(
+            action.id, action.title, act, fits, action.keys, "run", action.group, icon=action.icon, scope=_SCOPE
+        )
+
+    def _run(self) -> Run | None:
+        page = self._pages.get(self.shell.window.current_tab())
+        if page is not None and page.pinned and not isinstance(QApplication.focusWidget(), RunRows):
+            return page.state.run
+        return self._room.runs.state.selected_run
 
     # pages
 
     def open_run(self, run: Run) -> None:
-        self.shell.window.open_tab(f"{_RUN}{run.id}", run.name, partial(self._page, run))
+        """Its own tab if it has one, else that of the selected run; with the keyboard."""
+        if f"{_PINNED}{run.id}" not in self._pages:
+            self._room.runs.select(run.id)
+        self._open(run.id if f"{_PINNED}{run.id}" in self._pages else "").setFocus()
 
     def restore(self, page: object) -> bool:
-        if isinstance(page, Run):
-            self.open_run(page)
-        return isinstance(page, Run)
+        if not isinstance(page, str) or not (page == FOLLOWING or page.startswith(_PINNED)):
+            return False
+        self._open(page.removeprefix(FOLLOWING).removeprefix("."))
+        return True
 
     def jump(self, topic: Topic) -> bool:
         if topic.subject is Subject.RUN and (run := self._room.runs.run(topic.name)) is not None:
-            self._room.runs.select(run.id)
             self.open_run(run)
         return topic.subject is Subject.RUN
-
-    def shown_on(self, key: str) -> object | None:
-        return self._pages[key].state.run if key in self._pages else None
 
     def page_closed(self, key: str) -> None:
         if model := self._pages.pop(key, None):
@@ -105,12 +126,41 @@ class JobsFeature(Feature):
     def read_outputs(self) -> None:
         """Of the runs that are open: what they wrote may be gone."""
         for page in self._pages.values():
-            page.read_outputs()
+            page.forget_outputs()
 
-    def _page(self, run: Run) -> QWidget:
-        model = self._room.page(run)
-        self._pages[f"{_RUN}{run.id}"] = model
-        return RunPageView(model, self.shell.theme, self.shell.confirm)
+    def _open(self, pinned: str = "") -> QWidget:
+        key = f"{_PINNED}{pinned}" if pinned else FOLLOWING
+        page = self.shell.window.open_tab(key, say("Run"), partial(self._page, key, pinned))
+        self._name_tab(key)
+        return page
+
+    def _page(self, key: str, pinned: str) -> QWidget:
+        model = self._pages[key] = self._room.page(pinned)
+        model.changed.connect(partial(self._name_tab, key))
+        view = RunPageView(model, self.shell.theme, self.shell.confirm)
+        view.pin_wanted.connect(partial(self._pin, key))
+        return view
+
+    def _pin(self, key: str, wanted: bool) -> None:
+        model = self._pages[key]
+        run = model.state.run
+        if not wanted:
+            self.shell.window.close_tab(key)
+            if run is not None:
+                self.open_run(run)
+        elif run is not None:
+            self._open(run.id).setFocus()
+
+    def _name_tab(self, key: str) -> None:
+        """By the number first: that is what tells two tabs apart."""
+        model = self._pages.get(key)
+        run = model.state.run if model is not None else None
+        if model is None or run is None:
+            return
+        title = say("Run {number} · {name}", number=run.number, name=job_words(run))
+        if title != model.title:
+            model.title = title
+            self.shell.window.rename_tab(key, title)
 
     # what is selected
 
@@ -119,27 +169,21 @@ class JobsFeature(Feature):
         self.shell.show_dock("log")
 
     def _follow(self, run: Run) -> None:
+        """What was just submitted is seen; the keyboard stays where it is."""
         self._room.runs.select(run.id)
+        focused = QApplication.focusWidget()
         self.show_log(run)
-        self.open_run(run)
+        self._open()
+        if focused is not None and focused.isVisible():
+            focused.setFocus()
+
+    def _follow_sample(self, run: Run) -> None:
+        self._storage.buckets.refresh()
+        self._follow(run)
 
     def _edit(self, run: Run) -> None:
         self._room.form.load_spec(run.spec, Path(run.spec.code_folder), run)
         self.shell.show_dock("job")
-
-    def _is_selected(self, fits: Callable[[Run], bool]) -> Callable[[], bool]:
-        """Whether there is a run selected that is so."""
-        runs = self._room.runs
-        return lambda: (run := runs.state.selected_run) is not None and fits(run)
-
-    def _on_selected(self, act: Callable[[Run], object]) -> Callable[[], None]:
-        """Do this with the run that is selected, if one is."""
-
-        def act_on_it() -> None:
-            if run := self._room.runs.state.selected_run:
-                act(run)
-
-        return act_on_it
 
     def _refresh(self) -> None:
         self._room.refresh()

@@ -1,134 +1,160 @@
-"""One run as a central tab."""
+"""One run as a central tab: a head of three lines, and below it what is known of the run, part by part."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QStackedLayout,
+    QStackedWidget,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
 
-from traindeck.domain.jobs.job import RunState, duration_words
-from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import Text, exact_words, say
-from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.texts import say
+from traindeck.ui.jobs.run_actions import fill_menu, head_action, run_actions
+from traindeck.ui.jobs.run_parts import CodePart, DetailsPart, OutputsPart, OverviewPart
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
-from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, line, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, state_words, tone_of
+from traindeck.viewmodels.jobs.run_page import SUB_PAGES, RunPage, head_facts, run_title, state_words, tone_of
 from traindeck.viewmodels.ports import Confirm, Tone
+from traindeck.viewmodels.shell.commands import without_mnemonic
 
-_MOST_OUTPUTS = 200
+_KEYS = {Qt.KeyboardModifier.NoModifier: "run.again", Qt.KeyboardModifier.ShiftModifier: "run.edit"}
+_ROLES = {"run.stop": "danger", "run.again": "primary"}
 
 
 class RunPageView(QWidget):
     """Shows RunPage; what was sent can be read and copied here, not edited."""
 
+    pin_wanted = Signal(bool)
+    """Keep this run as a tab of its own, or no longer."""
+
     def __init__(self, page: RunPage, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
-        self._page = page
-        self.chip = StateChip()
-        self.title = plain("title")
-        self.reason = plain("dim")
-        self.isolation = plain("warn")
-        self.busy = plain("dim")
+        self.page = page
         self._theme = theme
-        self.log = QPushButton(say("Show log"))
-        self.again = QPushButton(say("Run again"))
-        self.edit = QPushButton(say("Edit and run again"))
-        self.stop = QPushButton(say("Stop…"))
-        self.check = QPushButton(say("Check again"))
-        self.fetch = QPushButton(say("Fetch the outputs…"))
-        set_role(self.again, "primary")
-        set_role(self.stop, "danger")
-
-        head = row_of(self.title, (self.chip, 0, Qt.AlignmentFlag.AlignVCenter), 1, spacing=SPACE)
-        acts = row_of(self.check, self.again, self.edit, self.log, self.stop, 1, spacing=SPACE)
-
-        self._moments, self._values, self._outputs = Facts(), Facts(), Facts()
-        self.outputs_note = plain("dim")
-        column = column_of(
-            head,
-            self.reason,
-            self.isolation,
-            acts,
-            self.busy,
-            margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
-            spacing=SPACE + HALF,
-        )
-        for words, facts in ((say("Times"), self._moments), (say("What was sent"), self._values)):
-            column.addWidget(card(words, [facts]))
-        column.addWidget(card(say("Outputs"), [self._outputs, self.outputs_note, self.fetch]))
-        column.addStretch(1)
-        fill_scrolling(self, column)
-
-        runs = page.runs
-        self.log.clicked.connect(lambda: runs.log_wanted.emit(page.state.run))
-        self.again.clicked.connect(lambda: runs.rerun(page.state.run))
-        self.edit.clicked.connect(lambda: runs.edit_wanted.emit(page.state.run))
-        self.stop.clicked.connect(lambda: runs.stop([page.state.run.id], confirm))
-        self.check.clicked.connect(lambda: runs.check_again(page.state.run))
-        self.fetch.clicked.connect(self.choose_target)
+        self._actions = {action.id: action for action in run_actions(page.runs, confirm)}
+        self.title, self.chip = ElidedLabel("", "heading"), StateChip()
+        self.facts, self.note = ElidedLabel("", "dim"), ElidedLabel("", "dim")
+        self.act = QPushButton()
+        self.act.clicked.connect(self._act)
+        self.more = tool_button("dots", say("More actions"))
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._menu = QMenu(self)
+        self._menu.aboutToShow.connect(self._fill_menu)
+        self.more.setMenu(self._menu)
+        self.pin = tool_button("pin", say("Keep this run as a tab of its own"))
+        self.pin.setCheckable(True)
+        self.pin.setChecked(bool(page.pinned))
+        self.pin.clicked.connect(self.pin_wanted)
+        self.tabs = QTabBar()
+        self.tabs.setAccessibleName(say("Parts of the run"))
+        self.tabs.setExpanding(False)
+        self.tabs.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.overview, self.outputs = OverviewPart(page), OutputsPart(page)
+        self.code, self.details = CodePart(page, theme), DetailsPart(page)
+        self.parts = QStackedWidget()
+        self._build()
+        self.setFocusProxy(self.tabs)
+        self.tabs.setCurrentIndex(SUB_PAGES.index(page.sub_page))
+        self.parts.setCurrentIndex(self.tabs.currentIndex())
+        self.tabs.currentChanged.connect(self._show_part)
         page.changed.connect(self._on_changed)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         self._on_changed()
 
-    def choose_target(self) -> None:
-        page = self._page
-        choose_folder(self, say("Fetch the outputs into this folder"), lambda targets: page.fetch(targets[0]))
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """The keys of runs; not where text is read or written."""
+        run, is_text = self.page.state.run, isinstance(QApplication.focusWidget(), QPlainTextEdit | QLineEdit)
+        wanted = _KEYS.get(event.modifiers(), "") if event.key() == Qt.Key.Key_R else ""
+        action = self._actions.get(wanted)
+        if run is None or action is None or is_text:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat() and action.fits(run):
+            action.act(run)
+
+    def _build(self) -> None:
+        head = QWidget()
+        middle = Qt.AlignmentFlag.AlignVCenter
+        first = row_of(
+            (self.title, 0), (self.chip, 0, middle), 1, self.act, self.more, self.pin, margins=0, spacing=SPACE
+        )
+        margins = (2 * SPACE, SPACE, SPACE, HALF)
+        column_of(first, self.facts, self.note, inside=head, margins=margins, spacing=HALF)
+        titles = (say("Overview"), say("Outputs"), say("Code"), say("Details"))
+        for words, part in zip(titles, (self.overview, self.outputs, self.code, self.details), strict=True):
+            self.tabs.addTab(words)
+            self.parts.addWidget(part)
+        inside = QWidget()
+        set_role(inside, "page")
+        inside.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column_of(head, self.tabs, line(), (self.parts, 1), inside=inside, margins=0, spacing=0)
+        self.empty = EmptyPage(say("No run is selected."), say("Select a run in the list, or submit a job."))
+        self._pages = QStackedLayout(self)
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(inside)
 
     def _apply_theme(self) -> None:
-        self.again.setIcon(self._theme.icon("again", "on_accent"))
-        drawn = ((self.log, "log"), (self.edit, "form"), (self.stop, "stop"), (self.fetch, "download"))
-        for button, name in drawn:
-            button.setIcon(self._theme.icon(name))
+        theme_tool_buttons(self, self._theme)
+        self._on_changed()
+
+    def _show_part(self, number: int) -> None:
+        self.parts.setCurrentIndex(number)
+        self.page.show_sub_page(SUB_PAGES[number])
+
+    def _act(self) -> None:
+        run = self.page.state.run
+        if run is not None and (action := self._actions.get(head_action(run))) is not None:
+            action.act(run)
+
+    def _fill_menu(self) -> None:
+        self._menu.clear()
+        if run := self.page.state.run:
+            fill_menu(self._menu, run, list(self._actions.values()), head_action(run))
 
     def _on_changed(self) -> None:
-        state = self._page.state
-        run = state.run
+        run = self.page.state.run
+        self._pages.setCurrentIndex(0 if run is None else 1)
+        if run is None:
+            return
         self.chip.show_state(tone_of(run), state_words(run))
-        self.title.setText(run.name)
-        self.reason.setText(str(run.reason))
-        self.reason.setVisible(bool(run.reason))
-        role = "error" if tone_of(run) is Tone.BAD else "dim"
-        set_role(self.reason, role)
-        warning = run.isolation.warning
-        self.isolation.setText(str(warning or ""))
-        self.isolation.setVisible(warning is not None)
-        busy = self._page.busy
-        self.busy.setText(str(busy or ""))
-        self.busy.setVisible(busy is not None)
-        self.again.setEnabled(bool(run.bundle) and not state.is_gone)
-        self.stop.setEnabled(run.state.can_stop)
-        self.check.setVisible(run.state is RunState.UNCONFIRMED)
-        self.check.setEnabled(busy is None)
-        self._moments.show_facts(
-            [
-                *((str(words), exact_words(moment)) for words, moment in state.moments),
-                (say("Run time"), duration_words(run.run_seconds(self._page.runs.clock()))),
-                (say("Profile"), run.profile),
-                (say("Job id"), run.job_id or "–"),
-            ]
-        )
-        self._values.show_facts([(str(words), value) for words, value in state.values])
-        self._show_outputs(state)
+        self.title.setText(run_title(run))
+        self.title.setAccessibleDescription(run.name)
+        self.facts.setText(" · ".join(head_facts(run, self.page.runs.clock())))
+        self._show_act(run)
+        self._show_note(run)
+        for part in (self.overview, self.outputs, self.code, self.details):
+            part.show_run(run)
 
-    def _show_outputs(self, state: RunPageState) -> None:
-        shown = state.outputs[:_MOST_OUTPUTS]
-        self._outputs.show_facts([(size_words(entry.size_bytes), str(entry.path)) for entry in shown])
-        self.outputs_note.setText(str(_outputs_words(state)))
-        self.fetch.setEnabled(bool(state.outputs) and state.fetching is None)
+    def _show_act(self, run: Run) -> None:
+        wanted = head_action(run)
+        self.act.setVisible(bool(wanted))
+        if action := self._actions.get(wanted):
+            self.act.setText(without_mnemonic(action.title))
+            set_role(self.act, _ROLES.get(wanted, ""))
+            color = "on_accent" if wanted == "run.again" else "bad" if wanted == "run.stop" else "text"
+            self.act.setIcon(self._theme.icon(action.icon or "refresh", color))
+            self.act.setEnabled(self.page.busy is None and not self.page.state.is_gone)
 
-
-def _outputs_words(state: RunPageState) -> Text | str:
-    if state.outputs_trouble is not None:
-        return state.outputs_trouble.sentence()
-    if state.fetched_to is not None:
-        return say("Fetched to {folder}.", folder=str(state.fetched_to))
-    if state.outputs_are_loading and not state.outputs:
-        return say("Looking for outputs…")
-    size_bytes = sum(entry.size_bytes or 0 for entry in state.outputs)
-    if state.outputs:
-        return say("Files: {count}, {size}", count=len(state.outputs), size=size_words(size_bytes))
-    if not state.run.state.is_over:
-        return say("Nothing yet. Outputs are uploaded when the job ends, or while it runs if it says so.")
-    return say("This run left nothing in its output folders.")
+    def _show_note(self, run: Run) -> None:
+        """What matters most of what there is to say."""
+        role, words = "dim", str(self.page.busy or "")
+        if not words and self.page.state.is_gone:
+            words = say("This run was deleted.")
+        if not words and run.reason:
+            role, words = "error" if tone_of(run) is Tone.BAD else "dim", str(run.reason)
+        if not words and run.isolation.warning is not None:
+            role, words = "warn", str(run.isolation.warning)
+        set_role(self.note, role)
+        show_words(self.note, words.replace("\n", " "))

@@ -22,6 +22,26 @@ _LOOKS = {
 }
 
 
+def paint_chip(painter: QPainter, theme: Theme, room: QRect, words: str, tone: Tone) -> int:
+    """A word on the colour of what it means, at the left of `room` in the painter's font; how wide it became."""
+    ink, paper, _ = _LOOKS[tone]
+    metrics = painter.fontMetrics()
+    height = min(room.height(), metrics.height() + HALF)
+    width = min(room.width(), metrics.horizontalAdvance(words) + 2 * SPACE)
+    chip = QRect(room.left(), room.center().y() - height // 2, width, height)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(theme.color(paper))
+    painter.drawRoundedRect(chip, height / 2, height / 2)
+    painter.setPen(theme.color(ink))
+    inside = chip.adjusted(SPACE - 1, 0, -SPACE + 1, 0)
+    shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, inside.width() + 2)
+    painter.drawText(inside, Qt.AlignmentFlag.AlignCenter, shown)
+    painter.restore()
+    return width
+
+
 class _CellDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -37,22 +57,7 @@ class _CellDelegate(QStyledItemDelegate):
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
 
     def _paint_chip(self, painter: QPainter, option: QStyleOptionViewItem, words: str, tone: Tone) -> None:
-        ink, paper, _ = _LOOKS[tone]
-        metrics = option.fontMetrics
-        room: QRect = option.rect.adjusted(HALF, 0, -HALF, 0)
-        height = metrics.height() + HALF
-        width = min(room.width(), metrics.horizontalAdvance(words) + 2 * SPACE)
-        chip = QRect(room.left(), room.center().y() - height // 2, width, height)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.color(paper))
-        painter.drawRoundedRect(chip, height / 2, height / 2)
-        painter.setPen(self._theme.color(ink))
-        inside = chip.adjusted(SPACE - 1, 0, -SPACE + 1, 0)
-        shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, inside.width() + 2)
-        painter.drawText(inside, Qt.AlignmentFlag.AlignCenter, shown)
-        painter.restore()
+        paint_chip(painter, self._theme, option.rect.adjusted(HALF, 0, -HALF, 0), words, tone)
 
 
 class EndElidedDelegate(QStyledItemDelegate):

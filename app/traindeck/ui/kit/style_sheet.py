@@ -33,6 +33,7 @@ QFrame[role="page"], QWidget[role="page"] { background: $surface; }
 QFrame[role="line"] { background: $border; border: none; max-height: 1px; min-height: 1px; }
 QFrame[role="line-upright"] { background: $border; border: none; max-width: 1px; min-width: 1px; }
 QFrame[role="notice-bad"] { background: $bad_soft; border: none; border-radius: 6px; }
+QFrame[role="strip"] { background: $warn_soft; border: 1px solid $warn; border-radius: 8px; }
 QFrame[role="toast"] { background: $surface; border: 1px solid $border_strong; border-radius: 8px; }
 QFrame[role="toast-bad"] { background: $surface; border: 1px solid $bad; border-radius: 8px; }
 QFrame[role="notice-info"] { background: $info_soft; border: none; border-radius: 6px; }

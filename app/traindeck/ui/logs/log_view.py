@@ -17,7 +17,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractSlider,
     QComboBox,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
@@ -28,12 +27,12 @@ from PySide6.QtWidgets import (
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, say_count
-from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import one_line, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import state_words, tone_of
+from traindeck.viewmodels.jobs.run_page import run_title, state_words, tone_of
 from traindeck.viewmodels.logs.log_feed import (
     MOST_LINES,
     LogBatch,
@@ -401,8 +400,7 @@ class LogView(QWidget):
         self._feed = feed
         self._theme = theme
         self.chip = StateChip()
-        self.name = QLabel()
-        self.name.setTextFormat(Qt.TextFormat.PlainText)
+        self.name = ElidedLabel(role="strong")
         self.facts = one_line("", "dim")
         self.reason = sentence("", "dim")
         self.reason.setContentsMargins(SPACE, 0, SPACE, HALF)
@@ -469,7 +467,8 @@ class LogView(QWidget):
         if run is None:
             return
         self.chip.show_state(tone_of(run), state_words(run))
-        self.name.setText(run.name)
+        self.name.setText(run_title(run))
+        self.name.setAccessibleDescription(run.name)
         self.facts.setText(_facts(state))
         self._show_reason(state)
         if [self.tasks.itemText(number) for number in range(self.tasks.count())] != list(run.tasks):

@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
 from traindeck import __version__
+from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import CHINESE, ENGLISH, say
 from traindeck.ui.kit.dialogs import DIALOG_MARGINS, closing
 from traindeck.ui.kit.layouts import column_of, label, row_of
@@ -21,6 +22,7 @@ from traindeck.ui.shell.main_window import MainWindow
 from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.ui.shell.toasts import Toasts
 from traindeck.ui.shell.welcome_page import WelcomePage
+from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
@@ -39,7 +41,7 @@ class FrameFeature(Feature):
         preferences: Preferences,
         status: Status,
         notices: Notices,
-        sample: Callable[[], None],
+        sample: SampleRun,
         connect: Callable[..., None],
         lab: Callable[[], None],
     ) -> None:
@@ -54,7 +56,10 @@ class FrameFeature(Feature):
         self.toasts = Toasts(notices, shell.theme, shell.jump, shell.window, bar)
 
     def news(self) -> Subscriptions:
-        return [(self._journal.undo_changed, self.shell.commands.refresh)]
+        return [
+            (self._journal.undo_changed, self.shell.commands.refresh),
+            (self._sample.submitted, self._close_welcome),
+        ]
 
     def commands(self) -> Iterable[Command]:
         journal = self._journal
@@ -73,6 +78,10 @@ class FrameFeature(Feature):
 
     def open_welcome(self) -> None:
         self.shell.window.open_tab(WELCOME, say("Welcome"), self._welcome)
+
+    def _close_welcome(self, _: Run) -> None:
+        """It has done what it is for."""
+        self.shell.window.close_tab(WELCOME)
 
     def restore(self, page: object) -> bool:
         if page == WELCOME:

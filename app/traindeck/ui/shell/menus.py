@@ -92,7 +92,10 @@ class Menus(QObject):
         action.setIconText(without_mnemonic(command.title).rstrip("…"))
         action.setCheckable(command.checked is not None)
         action.triggered.connect(partial(_run, self._commands, command.id, action))
-        self._window.addAction(action)  # its shortcut works without a menu, too
+        if command.scope:
+            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)  # shown; the panel acts on it
+        else:
+            self._window.addAction(action)  # its shortcut works without a menu, too
         return action
 
     def _fill(self, menu: QMenu, groups: list[list[Command]]) -> None:

@@ -24,6 +24,7 @@ from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.jobs.sample_run import SampleRun
 
 _WIDTH = 680
 _NARROW = 520  # below, the cards stand under each other
@@ -32,19 +33,23 @@ _NARROW = 520  # below, the cards stand under each other
 class WelcomePage(QScrollArea):
     """Asks for the sample or for an account; a credentials.csv can be dropped on it."""
 
-    def __init__(self, theme: Theme, sample: Callable[[], None], connect: Callable[..., None]) -> None:
+    def __init__(self, theme: Theme, sample: SampleRun, connect: Callable[..., None]) -> None:
         super().__init__()
         self._theme = theme
         self.setWidgetResizable(True)
         FileDrop(self.viewport(), connect)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.sample = push_button(say("Run the &sample"), sample, "primary")
+        self._run = sample
+        self.sample = push_button(say("Run the &sample"), sample.start, "primary")
         self.account = push_button(say("&Connect your account"), lambda: connect())
         self._pictures: list[tuple[QLabel, str]] = []
         self._mark = QLabel()
         self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self.stage = sentence("", "small")
         self._build()
+        sample.changed.connect(self._on_sample)
+        self._on_sample()
         theme.changed.connect(self._paint)
         self._paint()
 
@@ -59,7 +64,9 @@ class WelcomePage(QScrollArea):
         )
         own = say("Paste your access key, or drop credentials.csv here. The keys go into the system's keyring.")
         self._cards.setSpacing(2 * SPACE)
-        self._cards.addWidget(self._card("flask", say("Try it now, without an account"), lab, self.sample), 1)
+        self._cards.addWidget(
+            self._card("flask", say("Try it now, without an account"), lab, self.sample, self.stage), 1
+        )
         self._cards.addWidget(self._card("cloud", say("Use your own account"), own, self.account), 1)
         column_of(self._head(), self._cards, self._keys(), 1, inside=column, margins=0, spacing=2 * SPACE)
         self.setWidget(page)
@@ -71,13 +78,14 @@ class WelcomePage(QScrollArea):
         beside = column_of(title, sentence(words, "dim"), spacing=HALF)
         return row_of((self._mark, 0, Qt.AlignmentFlag.AlignTop), (beside, 1), spacing=2 * SPACE)
 
-    def _card(self, icon: str, title: str, words: str, act: QPushButton) -> QFrame:
+    def _card(self, icon: str, title: str, words: str, act: QPushButton, *below: QWidget) -> QFrame:
         card = QFrame()
         set_role(card, "card")
         picture = QLabel()
         self._pictures.append((picture, icon))
         parts = (picture, sentence(title, "heading"), sentence(words, "dim"), 1)
-        column_of(*parts, (act, 0, Qt.AlignmentFlag.AlignLeft), inside=card, margins=2 * SPACE, spacing=SPACE)
+        button = (act, 0, Qt.AlignmentFlag.AlignLeft)
+        column_of(*parts, button, *below, inside=card, margins=2 * SPACE, spacing=SPACE)
         return card
 
     def _keys(self) -> QWidget:
@@ -103,6 +111,11 @@ class WelcomePage(QScrollArea):
         self._mark.setPixmap(self._theme.program_icon().pixmap(48, 48))
         for picture, name in self._pictures:
             picture.setPixmap(self._theme.icon(name, "link").pixmap(24, 24))
+
+    def _on_sample(self) -> None:
+        stage = self._run.stage
+        self.sample.setEnabled(stage is None)
+        self.stage.setText(str(stage or ""))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

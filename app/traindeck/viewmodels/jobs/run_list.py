@@ -16,6 +16,7 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Repeat, TaskScope, Work
+from traindeck.viewmodels.jobs.run_again import RunAgain
 from traindeck.viewmodels.ports import REST_S, Confirm
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class RunList(QObject):
     """Live runs on top, then the newest; kept true by the watch."""
 
     changed = Signal()
+    selection_changed = Signal()
+    """Another run is selected; that no other thing changed, those with thousands of rows are glad to know."""
     ticked = Signal()
     """Only times moved on; no run did."""
     opened = Signal(object)
@@ -62,6 +65,9 @@ class RunList(QObject):
         self.state = RunListState()
         self._runs: dict[str, Run] = {}
         self._deaf_until = 0.0
+        self.again = RunAgain(self._send_again)
+        self.sub_page = ""
+        """What of a run is looked at; whichever run is shown next begins with it."""
         self._seconds = QTimer(self, interval=_TICK_MS)
         self._seconds.timeout.connect(self.ticked)
         self._ages = QTimer(self, interval=_AGE_MS)
@@ -73,6 +79,7 @@ class RunList(QObject):
             remove()
         self._seconds.stop()
         self._ages.stop()
+        self.again.cancel()
 
     def refresh(self) -> None:
         self._scope.start("read the runs", self._read, Repeat.REPLACE)
@@ -83,13 +90,15 @@ class RunList(QObject):
     def select(self, run_id: str) -> None:
         if run_id != self.state.selected:
             self.state = replace(self.state, selected=run_id)
-            self.changed.emit()
+            self.selection_changed.emit()
 
     def rerun(self, run: Run) -> None:
         """Same again; while one is on its way, asking again changes nothing."""
         # For all runs at once: the new run is selected by itself, and a second press would mean that one.
-        if time.monotonic() < self._deaf_until:
-            return
+        if time.monotonic() >= self._deaf_until:
+            self.again.ask(run)
+
+    def _send_again(self, run: Run) -> None:
         self._act("run again", run.id, partial(self._rerun, run.id), text("Running again…"))
 
     def check_again(self, run: Run) -> None:
@@ -164,7 +173,10 @@ class RunList(QObject):
             self._become(replace(self.state, trouble=error))
             return
         self._runs = {run.id: run for run in runs}
+        is_first = not self.state.is_known
         self._become(replace(self.state, is_known=True, trouble=None))
+        if is_first and not self.state.selected and self.state.runs:
+            self.select(self.state.runs[0].id)
 
     async def _rerun(self, run_id: str) -> None:
         run = await self._sender.rerun(run_id, stage=lambda words: self._say(run_id, words))
@@ -180,17 +192,26 @@ class RunList(QObject):
             self._become(self.state)
 
     def _on_gone(self, run_id: str) -> None:
-        if self._runs.pop(run_id, None) is not None:
-            self._become(self.state)
+        if run_id not in self._runs:
+            return
+        before = self.state
+        del self._runs[run_id]
+        self._become(before)
+        if before.selected == run_id and self.state.runs:
+            at = next(number for number, run in enumerate(before.runs) if run.id == run_id)
+            self.select(self.state.runs[min(at, len(self.state.runs) - 1)].id)
 
     def _become(self, state: RunListState) -> None:
         runs = tuple(sorted(self._runs.values(), key=lambda run: (run.state.is_over, -run.number)))
-        selected = state.selected if state.selected in self._runs else ""
-        self.state = replace(state, runs=runs, selected=selected)
+        # What was selected the last time may not be read yet.
+        is_there = state.selected in self._runs or not state.is_known
+        self.state = replace(state, runs=runs, selected=state.selected if is_there else "")
         live = takewhile(lambda run: not run.state.is_over, runs)
         _keep(self._seconds, any(run.started is not None for run in live))
         _keep(self._ages, bool(runs))
         self.changed.emit()
+        if not is_there:
+            self.selection_changed.emit()
 
 
 def _keep(timer: QTimer, wanted: bool) -> None:

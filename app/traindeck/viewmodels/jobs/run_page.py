@@ -1,4 +1,4 @@
-"""One run with all that belongs to it, for a central tab."""
+"""One run with all that belongs to it: the one that is selected, or one that was kept as a tab of its own."""
 
 from __future__ import annotations
 
@@ -7,44 +7,66 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
+from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run, RunState, wire_value
+from traindeck.domain.jobs.job import Run, RunState, duration_words, wire_value
 from traindeck.domain.storage.objects import ObjectEntry
-from traindeck.domain.texts import Text, say, say_count, text
+from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS
+from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS, Difference, differences
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.ports import Tone
 
 if TYPE_CHECKING:
+    from traindeck.services.jobs.code_bundles import Bundle, CodeText, FrozenFile
     from traindeck.services.jobs.run_watch import RunWatch
     from traindeck.services.jobs.runs import RunService
 
 
+OVERVIEW, OUTPUTS, CODE, DETAILS = SUB_PAGES = ("overview", "outputs", "code", "details")
+_FIRST_SHOWN = (
+    "code_folder", "boot", "command", "image", "engine_version", "flavor", "nodes", "stop_after", *ROW_FIELDS,
+)  # fmt: skip
 _SHOWN = (
     "description", "code_folder", "boot", "command", "image", "engine", "engine_version", "flavor", "nodes", "pool",
     "stop_after", "log_to", *ROW_FIELDS,
 )  # fmt: skip
+_PAUSE_MS = 150
+"""Whoever goes through the runs key by key does not wait for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPageState:
-    run: Run
+    run: Run | None = None
     outputs: tuple[ObjectEntry, ...] = ()
     outputs_are_loading: bool = False
     outputs_trouble: AppError | None = None
     fetching: Text | None = None
     fetched_to: Path | None = None
+    code: Bundle | None = None
+    code_trouble: AppError | None = None
+    code_file: FrozenFile | None = None
+    code_text: CodeText | None = None
     is_gone: bool = False
+
+    @property
+    def first_values(self) -> tuple[tuple[Text, str], ...]:
+        """What runs of one job mostly differ in."""
+        return self._of_form(_FIRST_SHOWN)
 
     @property
     def values(self) -> tuple[tuple[Text, str], ...]:
         """The form as it was sent; what was left empty is left out."""
+        return self._of_form(_SHOWN)
+
+    def _of_form(self, names: tuple[str, ...]) -> tuple[tuple[Text, str], ...]:
+        if self.run is None:
+            return ()
         spec = self.run.spec.for_run(self.run.name)
         found = []
-        for name in _SHOWN:
+        for name in names:
             value = getattr(spec, name)
             if not value:
                 continue
@@ -57,6 +79,8 @@ class RunPageState:
     def moments(self) -> tuple[tuple[Text, datetime], ...]:
         """What happened when, as far as it is known."""
         run = self.run
+        if run is None:
+            return ()
         stages = (
             (text("Created"), run.created),
             (text("Submitted"), run.submitted),
@@ -67,79 +91,207 @@ class RunPageState:
 
 
 class RunPage(QObject):
-    """Follows one run; acts on it through the list, so that two views cannot act twice."""
+    """Acts on its run through the list, so that two views cannot act twice; reads what is looked at, and no more."""
 
     changed = Signal()
 
-    def __init__(self, run: Run, runs: RunList, service: RunService, watch: RunWatch, scope: TaskScope) -> None:
+    def __init__(self, runs: RunList, service: RunService, watch: RunWatch, scope: TaskScope, pinned: str = "") -> None:
+        """`pinned` is the id of the run it stays with; without one it follows the selected run."""
         super().__init__()
         self.runs = runs
+        self.pinned = pinned
         self._service = service
         self._scope = scope
-        self.state = RunPageState(run)
+        self.state = RunPageState()
+        self.sub_page = runs.sub_page or OVERVIEW
+        self.title = ""
+        """What its tab is called."""
+        self._task = f"{id(self)} of a run"
         self._remove_listeners = (watch.changed.add(self._on_changed), watch.gone.add(self._on_gone))
+        self._soon = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._soon.timeout.connect(self._read_what_is_seen)
         runs.ticked.connect(self.changed)
-        runs.changed.connect(self.changed)
-        self.read_outputs()
+        runs.changed.connect(self._follow)
+        runs.selection_changed.connect(self._follow)
+        self._follow()
 
     def close(self) -> None:
         for remove in self._remove_listeners:
             remove()
+        self._soon.stop()
         self.runs.ticked.disconnect(self.changed)
-        self.runs.changed.disconnect(self.changed)
+        self.runs.changed.disconnect(self._follow)
+        self.runs.selection_changed.disconnect(self._follow)
         # Outputs on their way go on: their row in the list of transfers is where they are stopped.
-        self._scope.cancel(self._reading)
+        for what in (OUTPUTS, CODE, "text"):
+            self._scope.cancel(self._reading(what))
 
     @property
     def busy(self) -> Text | None:
-        return self.runs.state.busy.get(self.state.run.id) or self.state.fetching
+        run = self.state.run
+        return (self.runs.state.busy.get(run.id) if run is not None else None) or self.state.fetching
+
+    @property
+    def origin(self) -> Run | None:
+        """The run this one was submitted again from, if it is still there."""
+        return self.runs.run(self.state.run.resubmission_of) if self.state.run is not None else None
+
+    def changes(self) -> tuple[Difference, ...]:
+        """What it does not have in common with that one."""
+        run, origin = self.state.run, self.origin
+        return differences(origin.spec, run.spec) if run is not None and origin is not None else ()
+
+    def pin(self, run_id: str) -> None:
+        """Stay with this run from now on; empty: follow the selection."""
+        self.pinned = run_id
+        self._follow()
+
+    def show_sub_page(self, name: str) -> None:
+        self.sub_page = self.runs.sub_page = name
+        self._read_what_is_seen()
 
     def read_outputs(self) -> None:
-        if not self.state.run.spec.outputs or self.state.run.state in (RunState.PREPARING, RunState.NOT_SENT):
+        run = self.state.run
+        if run is None or not run.spec.outputs or run.state in (RunState.PREPARING, RunState.NOT_SENT):
             return
         self._become(replace(self.state, outputs_are_loading=True))
-        self._scope.start(self._reading, self._read_outputs, Repeat.REPLACE)
+        self._scope.start(self._reading(OUTPUTS), lambda: self._read_outputs(run), Repeat.REPLACE)
+
+    def forget_outputs(self) -> None:
+        """They may be gone: look again if somebody looks."""
+        self._become(replace(self.state, outputs=(), outputs_trouble=None))
+        self._read_what_is_seen()
+
+    def open_code(self, path: str) -> None:
+        """Show this file of the frozen code."""
+        code = self.state.code
+        file = next((file for file in code.files if file.path == path), None) if code is not None else None
+        if code is not None and file is not None:
+            self._become(replace(self.state, code_file=file, code_text=None))
+            self._scope.start(self._reading("text"), lambda: self._read_text(code, file), Repeat.REPLACE)
 
     def fetch(self, target: Path) -> None:
         """Bring the outputs into a folder of this computer."""
-        if self._scope.start(f"fetch the outputs of {self.state.run.id}", lambda: self._fetch(target)):
+        run = self.state.run
+        if run is not None and self._scope.start(f"fetch the outputs of {run.id}", lambda: self._fetch(run, target)):
             self._become(replace(self.state, fetching=text("Fetching the outputs…"), fetched_to=None))
 
-    @property
-    def _reading(self) -> str:
-        return f"list the outputs of {self.state.run.id}"
+    def _reading(self, what: str) -> str:
+        return f"read the {what} of {self._task}"
 
-    async def _read_outputs(self) -> None:
+    def _follow(self) -> None:
+        """Show the run this is about; while none is selected, the last one stays."""
+        wanted = self.runs.run(self.pinned or self.runs.state.selected)
+        known = self.state.run
+        if wanted is not None and (known is None or wanted.id != known.id):
+            self.state = RunPageState(wanted)
+            self._soon.start()
+        self.changed.emit()
+
+    def _read_what_is_seen(self) -> None:
+        state = self.state
+        if state.run is None:
+            return
+        if self.sub_page == OUTPUTS and not state.outputs and not state.outputs_are_loading:
+            self.read_outputs()
+        elif self.sub_page == CODE and state.code is None and state.run.bundle:
+            run = state.run
+            self._scope.start(self._reading(CODE), lambda: self._read_code(run), Repeat.REPLACE)
+
+    async def _read_outputs(self, run: Run) -> None:
         try:
-            found = await self._service.outputs(self.state.run.id)
+            found = await self._service.outputs(run.id)
         except AppError as error:
-            self._become(replace(self.state, outputs_are_loading=False, outputs_trouble=error))
+            self._become_of(run, outputs_are_loading=False, outputs_trouble=error)
             return
         files = tuple(entry for entry in found if not entry.path.key.endswith("/"))
-        self._become(replace(self.state, outputs=files, outputs_are_loading=False, outputs_trouble=None))
+        self._become_of(run, outputs=files, outputs_are_loading=False, outputs_trouble=None)
 
-    async def _fetch(self, target: Path) -> None:
+    async def _read_code(self, run: Run) -> None:
         try:
-            await self._service.fetch(self.state.run.id, target)
+            code = await self._service.code(run.id)
+        except AppError as error:
+            self._become_of(run, code_trouble=error)
+            return
+        self._become_of(run, code=code, code_trouble=None)
+        if code.files:
+            boot = run.spec.boot
+            self.open_code(boot if any(file.path == boot for file in code.files) else code.files[0].path)
+
+    async def _read_text(self, code: Bundle, file: FrozenFile) -> None:
+        try:
+            words = await self._service.code_text(code, file)
+        except AppError as error:
+            self._become(replace(self.state, code_trouble=error))
+            return
+        if self.state.code_file is file:
+            self._become(replace(self.state, code_text=words))
+
+    async def _fetch(self, run: Run, target: Path) -> None:
+        try:
+            await self._service.fetch(run.id, target)
         finally:
-            self._become(replace(self.state, fetching=None))
-        self._become(replace(self.state, fetched_to=target))
+            self._become_of(run, fetching=None)
+        self._become_of(run, fetched_to=target)
 
     def _on_changed(self, run: Run) -> None:
-        if run.id != self.state.run.id or run == self.state.run:
+        known = self.state.run
+        if known is None or run.id != known.id or run == known:
             return
-        ended = run.state.is_over and not self.state.run.state.is_over
+        ended = run.state.is_over and not known.state.is_over
         self._become(replace(self.state, run=run))
-        if ended:
+        if ended and self.sub_page == OUTPUTS:
             self.read_outputs()
+        elif run.bundle != known.bundle:
+            self._read_what_is_seen()
 
     def _on_gone(self, run_id: str) -> None:
-        if run_id == self.state.run.id:
+        if self.state.run is not None and run_id == self.state.run.id:
             self._become(replace(self.state, is_gone=True))
+
+    def _become_of(self, run: Run, **changes: object) -> None:
+        """News of a run that may have left the page meanwhile."""
+        if self.state.run is not None and self.state.run.id == run.id:
+            self._become(replace(self.state, **changes))  # type: ignore[arg-type]
 
     def _become(self, state: RunPageState) -> None:
         self.state = state
         self.changed.emit()
+
+
+def run_title(run: Run) -> str:
+    """As people tell runs of one job apart: by the number."""
+    return say("{name} · run {number}", name=job_words(run), number=run.number)
+
+
+def job_words(run: Run) -> str:
+    """The name the user gave; that of the run has a date and letters behind it."""
+    return run.spec.name or run.name
+
+
+def cost_words(run: Run) -> str:
+    """What is not known is a dash."""
+    return say("Free") if run.profile == LAB else say("Cost –")
+
+
+def head_facts(run: Run, now: datetime) -> list[str]:
+    """How far it is; unknown is a dash, never nothing and never 0."""
+    facts = [say("Run time {time}", time=duration_words(run.run_seconds(now)))]
+    if not run.state.is_over:
+        facts += [say("Progress {share}", share="–"), say("Time left {time}", time="–")]
+    elif run.ended is not None:
+        facts.append(say("Ended {moment}", moment=moment_words(run.ended)))
+    return [*facts, cost_words(run)]
+
+
+def day_words(moment: datetime | None, now: datetime) -> str:
+    """When, as short as it is clear: the time of today, the day of this year, the date of another."""
+    if moment is None:
+        return "–"
+    there, here = moment.astimezone(), now.astimezone()
+    if there.date() == here.date():
+        return f"{there:%H:%M}"
+    return f"{there:%m-%d %H:%M}" if there.year == here.year else f"{there:%Y-%m-%d}"
 
 
 _STATES = {
@@ -166,23 +318,5 @@ def state_words(run: Run) -> str:
     return say(_STATES[run.state][0])
 
 
-def all_state_words() -> list[str]:
-    return [say(words) for words, _ in _STATES.values()]
-
-
 def tone_of(run: Run) -> Tone:
     return _STATES[run.state][1]
-
-
-def age_words(then: datetime | None, now: datetime) -> str:
-    """How long ago, coarse; what never was is a dash."""
-    if then is None:
-        return "–"
-    seconds = max(0, int((now - then).total_seconds()))
-    if seconds < 60:
-        return say("now")
-    if seconds < 3600:
-        return say_count("1 min ago", "{count} min ago", seconds // 60)
-    if seconds < 86400:
-        return say_count("1 h ago", "{count} h ago", seconds // 3600)
-    return say_count("1 day ago", "{count} days ago", seconds // 86400)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job import LAB_ENDED, Run
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -219,7 +219,7 @@ class LogFeed(QObject):
 
     async def _follow(self, run_id: str, task: str) -> None:
         reader = _LogReader(self._logs.file(run_id, task))
-        grown = asyncio.Event()
+        grown, is_marked = asyncio.Event(), False
         with self._logs.grew.heard_by(lambda grown_id: grown.set() if grown_id == run_id else None):
             while True:
                 grown.clear()
@@ -227,6 +227,11 @@ class LogFeed(QObject):
                 self._take(reading)
                 if not reading.has_more:
                     run = self.state.run
+                    if run is not None and run.reason == LAB_ENDED and not is_marked:
+                        # Seen here, not written into the file: that has the bytes of the service and no others.
+                        mark = text("— the Lab ended unexpectedly here and was started again —")
+                        self._take(_Reading([*reader.break_line(), mark], "", reading.position, False, False))
+                        is_marked = True
                     # Another program may be the one that writes: while the run lives, look even when nobody tells.
                     await set_within(grown, None if run is None or run.state.is_over else _LOOK_AGAIN_S)
 
@@ -295,6 +300,9 @@ class _LogReader:
         self._text = LogText()
         self._position: int | None = None  # not looked at yet
         self._in_first_line = False
+
+    def break_line(self) -> list[str]:
+        return self._text.break_line()
 
     def read(self) -> _Reading:
         size = self._file.size()

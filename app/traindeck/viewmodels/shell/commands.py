@@ -29,6 +29,8 @@ class Command:
     checked: Callable[[], bool] | None = None
     submenu: str = ""  # title of the submenu it stands in
     icon: str = ""
+    scope: str = ""
+    """Its key counts only while the panel of this name has the focus; empty: in the whole window."""
 
     @property
     def plain_title(self) -> str:
@@ -58,7 +60,7 @@ class Commands(QObject):
         for command in commands:
             if command.id in self._commands:
                 raise ValueError(f"two commands are called {command.id}")
-            if command.shortcut and command.shortcut in self.shortcuts():
+            if command.shortcut and not command.scope and command.shortcut in self.shortcuts():
                 raise ValueError(f"{command.shortcut} is taken by {self.shortcuts()[command.shortcut]}")
             self._commands[command.id] = command
         self.changed.emit()
@@ -79,7 +81,9 @@ class Commands(QObject):
         return self._commands[command_id]
 
     def shortcuts(self) -> dict[str, str]:
-        return {command.shortcut: command.id for command in self._commands.values() if command.shortcut}
+        """Those of the whole window."""
+        here = (command for command in self._commands.values() if command.shortcut and not command.scope)
+        return {command.shortcut: command.id for command in here}
 
     def run(self, command_id: str) -> bool:
         """Do it if it can be done now; a shortcut may come when it cannot."""

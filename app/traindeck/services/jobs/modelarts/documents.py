@@ -82,6 +82,7 @@ def remote_job(document: Document) -> RemoteJob:
         duration_ms=duration_ms if duration_ms or started else None,
         tasks=tuple(str(task) for task in _list(status, "tasks")),
         exit_message=_exit_message(status),
+        is_lost=status.get("secondary_phase") == "Lost",
         isolation=_isolation(_part(metadata, "annotations").get("lab/isolation")),
     )
 

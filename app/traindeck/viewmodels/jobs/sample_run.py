@@ -1,0 +1,54 @@
+"""The sample project, run by one press."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from traindeck.domain.accounts.profiles import LAB
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.tasks import TaskScope
+from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.ports import REST_S
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.sample_project import SampleProject
+    from traindeck.services.jobs.submission import Submission
+
+
+class SampleRun(QObject):
+    """Puts the sample where it belongs and submits it to the Lab."""
+
+    changed = Signal()
+    submitted = Signal(object)
+
+    def __init__(self, sample: SampleProject, sender: Submission, form: JobForm, scope: TaskScope) -> None:
+        super().__init__()
+        self._sample = sample
+        self._sender = sender
+        self._form = form
+        self._scope = scope
+        self.stage: Text | None = None
+        """What is being done; None while nothing is."""
+
+    def start(self) -> None:
+        """Once, however often it is asked for while it is under way."""
+        if self._scope.start("run the sample", self._run):
+            self._show(text("Preparing the sample…"))
+
+    async def _run(self) -> None:
+        try:
+            spec, base = await self._sample.prepare()
+            run = await self._sender.submit(spec, base, LAB, stage=self._show)
+            if not self._form.state.is_dirty:  # what somebody typed is not thrown away
+                self._form.load_spec(spec, base, run)
+            self.submitted.emit(run)
+            await asyncio.sleep(REST_S)
+        finally:
+            self._show(None)
+
+    def _show(self, words: Text | None) -> None:
+        self.stage = words
+        self.changed.emit()

@@ -324,7 +324,7 @@ async def test_a_place_is_completed_judged_and_spelled_our_way(tmp_path: Path, t
         assert notes.isVisible()
         qtbot.mouseClick(notes.findChild(QPushButton), Qt.MouseButton.LeftButton)
         assert on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data/"),)
-        await until(lambda: said(notes) == "data_url: one object, 5 B")
+        await until(lambda: said(notes) == "data_url: 1 object, 5 B")
 
 
 async def test_objects_dropped_on_a_field_give_it_their_address(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -142,6 +142,7 @@ def short_cut() -> list[tuple[str, str]]:
     left = [one for one in commands if one not in dict(found)]
     quick = [one for one in HOSTILE if one not in ("silence", "a dripping head", "100-continue without end")]
     found += [("obs cat", "another content"), ("obs pack", "another content")]
+    found += [("obs lifecycle", "fewer bytes than announced"), ("obs tagging, an object", "fewer bytes than announced")]
     found += list(zip(itertools.cycle(left), HOSTILE, strict=False))
     done = dict(found)
     found += list(zip((one for one in left if one not in done), itertools.cycle(quick), strict=False))
@@ -184,6 +185,18 @@ def test_what_came_whole_and_makes_no_sense_is_asked_for_once(
     stage.fill()
     with standing(stage, tmp_path / "work", monkeypatch):
         said, around = run_against(stage, command, SERVERS[server], 0)
+    assert said.code == 5, said.said
+    assert max(Counter(around.budget.asked).values()) == 1, around.budget.asked
+
+
+# Each by another way: our own wire, the SDK of the storage, the gateway of the jobs.
+@pytest.mark.parametrize("command", ["obs ls, a folder", "obs lifecycle", "engines", "obs cp, up"])
+def test_what_took_all_the_time_there_was_is_not_asked_for_again_at_once(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    short_bounds(monkeypatch)
+    with standing(stage, tmp_path / "work", monkeypatch):
+        said, around = run_against(stage, command, SERVERS["a dripping body"], 0)
     assert said.code == 5, said.said
     assert max(Counter(around.budget.asked).values()) == 1, around.budget.asked
 

@@ -10,6 +10,7 @@ import pytest
 
 from support.waiting import PATIENT_S
 from traindeck.lab.life import Workers
+from traindeck.runtime.blocking import over
 
 
 @pytest.fixture
@@ -54,6 +55,30 @@ def test_a_cancelled_task_waits_for_its_call(workers: Workers) -> None:
     asyncio.run(run())
 
 
+def test_a_task_cancelled_again_while_it_waits_still_waits_for_its_call(workers: Workers) -> None:
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def call() -> None:
+        begun.set()
+        assert go_on.wait(PATIENT_S)
+        ended.set()
+
+    async def run() -> None:
+        task = asyncio.create_task(workers.run(call))
+        await asyncio.to_thread(begun.wait, PATIENT_S)
+        for _ in range(2):
+            task.cancel()
+            for _ in range(3):
+                await asyncio.sleep(0)
+        assert not task.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended.is_set()
+
+    asyncio.run(run())
+
+
 def test_closing_waits_for_what_was_begun_and_takes_nothing_more(workers: Workers) -> None:
     done: list[int] = []
 
@@ -81,7 +106,7 @@ def test_nothing_of_a_call_is_kept_while_nothing_comes(workers: Workers) -> None
             gone = threading.Event()
             weakref.finalize(body, gone.set)
             future = workers.start(getattr(body, name))
-            await workers.settled(future)
+            await over(future)
             del body, future
             await asyncio.to_thread(gone.wait, PATIENT_S)
             assert seen() is None

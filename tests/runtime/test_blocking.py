@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 
@@ -66,3 +67,29 @@ async def test_an_error_of_a_cancelled_call_is_not_reported_as_lost(calls: Block
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_who_is_cancelled_again_while_he_waits_leaves_nothing_behind(calls: BlockingCalls) -> None:
+    """A clock and a group of tasks cancel the same call, one after the other."""
+    started, asked, go, ended = (threading.Event() for _ in range(4))
+
+    def call(token: CancelToken) -> None:
+        token.on_cancel(asked.set)
+        started.set()
+        go.wait(PATIENT_S)
+        ended.set()
+        raise ValueError("too late to matter")
+
+    task = asyncio.ensure_future(calls.run(call))
+    await asyncio.to_thread(started.wait, PATIENT_S)
+    task.cancel()
+    await asyncio.to_thread(asked.wait, PATIENT_S)
+    task.cancel()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not task.done()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+    gc.collect()  # an error that nobody took would be told now, and fail this

@@ -158,3 +158,33 @@ async def test_both_loops_stay_free_while_one_waits(loop: object) -> None:
         assert await other.run(work) == 7
         beating.cancel()
     assert len(beats) > 5
+
+
+async def test_who_is_cancelled_again_while_he_waits_leaves_nothing_behind() -> None:
+    told: list[str] = []
+
+    async def work() -> None:
+        here.append(asyncio.get_running_loop())
+        told.append("began")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            told.append("cancelled")
+            await go.wait()
+            told.append("cleaned up")
+
+    here: list[asyncio.AbstractEventLoop] = []
+    go = asyncio.Event()
+    async with LoopThread("data") as other:
+        waiting = asyncio.create_task(other.run(work))
+        await until(lambda: told == ["began"])
+        waiting.cancel()
+        await until(lambda: told == ["began", "cancelled"])
+        waiting.cancel()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        here[0].call_soon_threadsafe(go.set)
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert told[-1] == "cleaned up"

@@ -180,6 +180,7 @@ class Stage:
 
     def prepare(self) -> None:
         """Runs and packed files by our own commands."""
+        retrying.load("obs", "traindeck.services.storage.sdk.client")  # else its loading takes all the time there is
         client = self.fill()
         client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
         client.create_multipart_upload(Bucket=BUCKET, Key="in/unfinished")

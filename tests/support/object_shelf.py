@@ -43,6 +43,8 @@ class _Object:
     content_type: str = ""
     web_headers: dict[str, str] = field(default_factory=dict)
     storage_class: str = ""
+    told_part_bytes: int = 0
+    """How large its first part is, where this service tells that."""
 
 
 @dataclass
@@ -128,6 +130,10 @@ class ObjectShelf(DataPlane):
             return None
         return _found(path, kept)
 
+    async def part_bytes(self, found: ObjectHead) -> int:
+        self.asked.append(f"part size {found.path.key}")
+        return self.objects[found.path].told_part_bytes
+
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
         kept = self.objects[path]
         written = {name: as_written(value) for name, value in kept.metadata.items()}
@@ -208,6 +214,7 @@ class ObjectShelf(DataPlane):
         digests = b"".join(bytes.fromhex(part.etag) for part in parts)
         etag = f"{md5_of(digests)}-{len(parts)}"
         self.objects[target] = _Object(content, etag, datetime.now(UTC), upload.metadata)
+        self.objects[target].told_part_bytes = len(upload.parts[parts[0].number][0])
         return StoredObject(etag)
 
     async def abort_upload(self, target: ObjectPath, upload_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
@@ -34,34 +35,42 @@ async def diag(call: Call) -> int:
         if check.hint is not None and check.passed is not True:
             output.line(aligned([("", "", say(check.hint))], least=least)[0])
 
+    file, replaces = _wanted(call)
     output.note(say("Looking; this takes two minutes at most."))
     async with call.accounts() as core:
         diagnosis, name = core.diagnosis(), call.profile(core)
         found = await diagnosis.run(name, told)
-        written = await _report(call, diagnosis, found) if call.options.bundle else ""
+        written = "" if file is None else await _report(call, diagnosis, found, file, replaces=replaces)
     if output.json_wanted:
         output.document({"profile": name, "checks": [check_document(check) for check in found], "bundle": written})
     return _code(found)
 
 
-async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check]) -> str:
+def _wanted(call: Call) -> tuple[Path | None, bool]:
+    """Where the report is to go, and whether it replaces another: that is asked before anybody waits for it."""
+    file: Path | None = call.options.bundle
+    replaces = file is not None and (file.exists() or file.is_symlink())
+    if replaces:
+        question = say("Replace “{file}”?", file=str(file))
+        if not terminal.is_meant(call.options, text("“{file}” exists already.", file=str(file)), question):
+            call.output.note(say("Nothing was written."))
+            return None, False
+    return file, replaces
+
+
+async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check], file: Path, *, replaces: bool) -> str:
     """Where it was written; what is in it is shown before."""
-    file, output = call.options.bundle, call.output
+    output = call.output
     report = await diagnosis.report(found)
     output.note(say("The report holds, without secrets:"))
     for line in aligned([(part.name, size_words(len(part.content))) for part in report.parts], frozenset({1})):
         output.note(f"  {line}")
-    is_there = file.exists() or file.is_symlink()
-    if is_there:
-        question = say("Replace “{file}”?", file=str(file))
-        is_meant = terminal.is_meant(call.options, text("“{file}” exists already.", file=str(file)), question)
-    else:
-        question = say("Write it to “{file}”?", file=str(file))
-        is_meant = call.options.yes or not terminal.somebody_is_there() or terminal.confirmed(question)
+    question = say("Write it to “{file}”?", file=str(file))
+    is_meant = replaces or call.options.yes or not terminal.somebody_is_there() or terminal.confirmed(question)
     if not is_meant:
         output.note(say("Nothing was written."))
         return ""
-    await diagnosis.write(report, file, replace_old=is_there)
+    await diagnosis.write(report, file, replace_old=replaces)
     output.note(say("The report is in “{file}”; look at it before you give it away.", file=str(file)))
     return str(file)
 

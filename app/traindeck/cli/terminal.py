@@ -17,11 +17,10 @@ from pathlib import Path
 from traindeck.cli.columns import room_of, wrapped
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import Text, say, text
-from traindeck.runtime.files import local_errors
+from traindeck.runtime import files
 
 STANDARD_INPUT = "-"
 _MOST_READ = 1 << 20
-_MOST_TEXT = 16 << 20
 
 
 @contextmanager
@@ -76,6 +75,7 @@ def asked_unseen(question: str) -> str:
 async def bytes_from_standard_input(wanted: int) -> bytes:
     """So many, fewer at its end; who waits is let go at once when cancelled."""
     outcome: Future[bytes] = Future()
+    outcome.set_running_or_notify_cancel()  # who no longer waits leaves it to end, and to tell nobody
 
     def read() -> None:
         pieces: list[bytes] = []
@@ -103,19 +103,9 @@ def lines_from_standard_input() -> list[str]:
 
 
 def text_of(name: str) -> str:
-    """What is in a file; “-” is standard input. A device or a mistyped name may hold more than the memory."""
-    path = Path(name)
-    if name == STANDARD_INPUT:
-        with interruptible():
-            content = sys.stdin.buffer.read(_MOST_TEXT + 1) if sys.stdin is not None else b""
-    else:
-        with local_errors(path), path.open("rb") as file:
-            content = file.read(_MOST_TEXT + 1)
-    if len(content) > _MOST_TEXT:
-        raise InvalidInput(text("“{file}” is far too long to be what is wanted.", file=name), text("Check the name."))
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            text("“{file}” is not text in UTF-8.", file=name), text("Save it as UTF-8."), str(error)
-        ) from error
+    """What is in a file; “-” is standard input."""
+    if name != STANDARD_INPUT:
+        return files.text_in(Path(name))
+    with interruptible():
+        content = sys.stdin.buffer.read(files.MOST_TEXT_BYTES + 1) if sys.stdin is not None else b""
+    return files.text_of(content, name)

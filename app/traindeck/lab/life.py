@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from traindeck.runtime.blocking import over
+
 
 class Activity:
     """Counts requests under way, and the seconds since the last one ended."""
@@ -178,14 +180,8 @@ class Workers:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            await self.settled(future)
+            await over(future)
             raise
-
-    async def settled(self, future: asyncio.Future[_R]) -> None:
-        """Wait for the end of the call, whatever it comes to."""
-        await asyncio.wait([future])
-        if not future.cancelled():
-            future.exception()  # retrieved, so that asyncio does not report it
 
     async def run(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return await self.ended(self.start(call, *args, **kwargs))

@@ -7,7 +7,8 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,19 @@ class CancelToken:
             raise Cancelled
 
 
+async def over(work: asyncio.Future[Any]) -> None:
+    """Come back when it has ended, of which nobody wants to know how.
+
+    Whoever was cancelled may be cancelled once more while he waits, by a clock or by who waits for several: what he
+    began is not left alone for that. He goes on to raise what cancelled him first.
+    """
+    while not work.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([work])
+    if not work.cancelled():
+        work.exception()  # retrieved, so that asyncio does not report it
+
+
 class BlockingCalls:
     """A pool of named worker threads; the only one for blocking calls of its kind."""
 
@@ -81,9 +95,7 @@ class BlockingCalls:
         except asyncio.CancelledError:
             token.cancel()
             if not work.cancel():  # it has begun, and is not left alone
-                await asyncio.wait([future])
-                if not future.cancelled():
-                    future.exception()  # retrieved, so that asyncio does not report it
+                await over(future)
             raise
 
     def close(self) -> None:

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, DiskFull, LocalTrouble, NotFound
+from traindeck.domain.errors import AppError, DiskFull, InvalidInput, LocalTrouble, NotFound
 from traindeck.domain.texts import Text, text
 
+MOST_TEXT_BYTES = 16 << 20
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _IN_USE = {5, 32, 33}  # access denied, sharing violation, lock violation
 _BUSY_S = 1.0
@@ -66,6 +67,26 @@ def local_errors(path: Path | None = None, hint: Text | None = None) -> Iterator
         yield
     except OSError as error:
         raise local_error(error, path, hint) from error
+
+
+def text_in(path: Path) -> str:
+    """Of a file that somebody named: a device, or a mistyped name, may hold more than the memory."""
+    with local_errors(path), path.open("rb") as file:
+        return text_of(file.read(MOST_TEXT_BYTES + 1), str(path))
+
+
+def text_of(content: bytes, name: str) -> str:
+    """InvalidInput: it is longer than any text that is wanted, or no text."""
+    if len(content) > MOST_TEXT_BYTES:
+        raise InvalidInput(text("“{file}” is far too long to be what is wanted.", file=name), text("Check the name."))
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            text("“{file}” is not text in UTF-8.", file=name),
+            text("Save it as UTF-8, or choose another file."),
+            str(error),
+        ) from error
 
 
 def our_folder(path: Path) -> None:

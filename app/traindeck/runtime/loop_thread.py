@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, Self, TypeVar
 
+from traindeck.runtime.blocking import over
+
 Result = TypeVar("Result")
 
 
@@ -58,12 +60,9 @@ class LoopThread:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            if not future.done():
-                # Refused once closed: then everything is ended anyhow.
-                self._tell(give_up, is_work=False)
-                await asyncio.wait([future])
-            if not future.cancelled():
-                future.exception()  # retrieved, so that asyncio does not report it
+            # Refused once closed: then everything is ended anyhow.
+            self._tell(give_up, is_work=False)
+            await over(future)
             raise
 
     def stop(self, last: Callable[[], None] = lambda: None) -> None:

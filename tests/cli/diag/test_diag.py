@@ -51,6 +51,7 @@ def test_a_report_is_listed_written_and_replaced_only_when_that_is_meant(
     file.write_bytes(b"of somebody else")
     refused = traindeck("diag", "--bundle", file).must_be(2)
     assert "--yes" in refused.said and file.read_bytes() == b"of somebody else"
+    assert not refused.out, "nobody waited for what could not be written"
     traindeck("diag", "--bundle", file, "--yes").must_be(0)
     assert zipfile.is_zipfile(file)
     traindeck("diag", "--bundle", tmp_path / "none" / "report.zip").must_be(4)

@@ -140,3 +140,10 @@ def test_code_that_is_already_there_gets_a_commented_file_for_it(traindeck: Trai
     again = traindeck("job", "init", folder).must_be(1)
     assert "is there already" in again.said
     assert (folder / "job.toml").read_text(encoding="utf-8") == source
+
+
+def test_a_job_file_without_an_end_is_not_read_to_it(traindeck: Traindeck, tmp_path: Path) -> None:
+    with (tmp_path / "job.toml").open("wb") as file:
+        file.truncate(17 << 20)
+    for words in (("submit", "job.toml"), ("submit", ".")):
+        assert "far too long" in traindeck("job", *words).must_be(2).said

@@ -34,6 +34,11 @@ def names(answer: Answer, result: str) -> list[str]:
     return [row["name"] for row in answer.must_be(0).rows if row.get("result") == result]
 
 
+def test_what_became_of_it_is_said_as_the_language_says_it(traindeck: Traindeck, bucket: dict[str, str]) -> None:
+    for words in (("cp", "data", HERE), ("cp", "data", HERE, "--no-clobber"), ("mv", f"{HERE}a.jpg", f"{HERE}b.jpg")):
+        assert ". " not in traindeck("--language", "zh_CN", "obs", *words).must_be(0).out
+
+
 def test_filters_choose_for_every_command_that_takes_many(
     traindeck: Traindeck, tmp_path: Path, bucket: dict[str, str]
 ) -> None:

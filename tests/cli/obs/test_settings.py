@@ -90,7 +90,11 @@ def test_what_show_prints_can_be_set_and_changes_nothing(
     assert (seen["AllowedOrigins"], seen["MaxAgeSeconds"]) == (["https://a.example"], 60)
     client.close()
     for verb in ("lifecycle", "cors"):
-        traindeck("obs", verb, bucket, "delete").must_be(0)
+        kept = traindeck("obs", verb, bucket, "--json").must_be(0).document
+        assert "--yes" in traindeck("obs", verb, bucket, "delete").must_be(2).said
+        assert traindeck("obs", verb, bucket, "--json").must_be(0).document == kept
+        traindeck("obs", verb, bucket, "delete", "--yes").must_be(0)
+        traindeck("obs", verb, bucket, "delete").must_be(0)  # there is nothing to be asked about
         gone = traindeck("obs", verb, bucket).must_be(0)
         assert (gone.out, "No rules" in gone.said) == ("", True)
 

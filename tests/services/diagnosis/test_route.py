@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from support.places import closed_port
 from support.servers.http_proxy import HttpProxy
 from support.servers.secure import SecureServer
 from support.servers.silent import SilentServer, unreachable_port
+from support.waiting import PATIENT_S
 from traindeck.domain.accounts.keys import Secret
 from traindeck.domain.accounts.profiles import Check, Profile, Provider, Proxy
 from traindeck.services.diagnosis import route
@@ -99,3 +103,20 @@ async def test_a_name_that_nobody_knows_is_said_and_one_that_hangs_is_left(monke
     monkeypatch.setattr(route, "_LONGEST_S", 0.0)
     hung = await look_at("http://127.0.0.1:1", PROFILE, None)
     assert last(hung).passed is False and not hung.is_open
+
+
+async def test_what_comes_when_nobody_waits_for_it_any_more_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    go, told = threading.Event(), list[object]()
+
+    def slow(*_: object, **__: object) -> None:
+        go.wait(PATIENT_S)
+        raise OSError("too late to matter")
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    monkeypatch.setattr(route, "_LONGEST_S", 0.05)
+    assert not (await look_at("https://obs.example", PROFILE, None)).is_open
+    [left] = [thread for thread in threading.enumerate() if thread.name == "route to a service"]
+    go.set()
+    await asyncio.to_thread(left.join, PATIENT_S)
+    assert not told

@@ -167,6 +167,33 @@ async def test_objects_are_packed_without_a_byte_twice(
         assert unpacked(content_of(tmp_path / "here")) == expected
 
 
+@pytest.mark.parametrize("times", [1, 1000])
+async def test_a_large_object_that_comes_otherwise_than_it_is_stored_is_not_packed(
+    shelf: ObjectShelf, home: Path, small_parts: None, soon: None, times: int
+) -> None:
+    """Its pieces go into parts of the archive, and none of them alone can be compared with its ETag."""
+    content = {"big.bin": os.urandom(2 * MIB), "small.bin": os.urandom(1000)}
+    for name, data in content.items():
+        shelf.keep(there(f"in/{name}"), data)
+    whole, left = shelf.get, iter(range(times))
+
+    async def spoiled(source: ObjectPath, sink: Any, **named: Any) -> object:
+        def flipped(piece: bytes) -> object:
+            return sink(bytes([piece[0] ^ 1]) + piece[1:])
+
+        is_spoiled = source.name == "big.bin" and named.get("offset", 0) > MIB and next(left, None) is not None
+        return await whole(source, flipped if is_spoiled else sink, **named)
+
+    shelf.get = spoiled  # type: ignore[method-assign]
+    async with working(home, shelf) as engine:
+        row = await done(engine, pack(there("in/"), there("packed/")))
+    if times == 1:
+        assert row.state is TransferState.DONE and unpacked(shelf.content(BUCKET, "packed/")) == content
+    else:
+        assert row.state is TransferState.FAILED and not shelf.content(BUCKET, "packed/")
+        assert row.error is not None
+
+
 async def test_an_object_that_changes_under_way_is_packed_as_it_is_now(
     shelf: ObjectShelf, home: Path, tmp_path: Path
 ) -> None:

@@ -104,7 +104,54 @@ async def test_objects_of_older_versions_are_proved_by_the_whole(
         row = await done(engine, check(local, there()))
         assert await listed(engine, row.id) == {"big": ItemState.DIFFERENT}
         shelf.objects[there("big")].content = with_flip(content, 8)
+        shelf.objects[there("big")].told_part_bytes = MIB // 3 + 1
+        assert (await done(engine, check(local, there()))).different_files == 1
+        row = await done(engine, download(there(), tmp_path / "unsure"))
+        assert (row.state, row.verified_files) == (TransferState.DONE, 0), "the parts may be of many sizes"
+        shelf.objects[there("big")].metadata[PART_BYTES_NAME] = str(MIB // 3 + 1)
         assert (await done(engine, download(there(), tmp_path / "bad"))).state is TransferState.FAILED
+
+
+@pytest.mark.parametrize("note", [{PART_BYTES_NAME: str(MIB // 3 + 444)}, {MD5_NAME: "0" * 32}])
+@pytest.mark.parametrize("size", [2 * MIB + 5, MIB - 5])
+async def test_what_is_written_down_and_not_true_is_no_dead_end(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, size: int, note: dict[str, str]
+) -> None:
+    """By a program that made another object of one of ours, and copied along what was said of that."""
+    content = random_bytes(size)
+    local = tree(tmp_path / "data", {"big": content})
+    keep_in_parts(shelf, "big", content, MIB // 3 + 333, **note)
+    kept = shelf.objects[there("big")]
+    async with working(home, shelf) as engine:
+        fetched = await done(engine, download(there(), tmp_path / "back"))
+        assert (fetched.state, fetched.verified_files) == (TransferState.DONE, 0)
+        assert content_of(tmp_path / "back") == {"big": content}
+        # The service knows better, where it says so.
+        kept.told_part_bytes = MIB // 3 + 333
+        assert (await done(engine, download(there(), tmp_path / "told"))).is_verified
+        assert (await done(engine, check(local, there()))).is_verified
+        assert (await done(engine, download(there(), local, compare=CompareBy.MD5))).equal_files == 1
+        # What is usual is tried without a question.
+        keep_in_parts(shelf, "big", content, MIB // 4, **{PART_BYTES_NAME: str(MIB // 4 - 1)})
+        asked = len(shelf.asked)
+        assert (await done(engine, check(local, there()))).is_verified
+        assert not any(line.startswith("part size") for line in shelf.asked[asked:])
+        assert (await done(engine, download(there(), tmp_path / "usual"))).is_verified
+
+
+async def test_what_comes_otherwise_each_time_is_not_kept(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    content, whole = random_bytes(2 * MIB), shelf.get
+    keep_in_parts(shelf, "big", content, MIB // 3 + 1, **{MD5_NAME: md5_of(content)})
+    places = iter(range(100))
+
+    async def spoiled(source: ObjectPath, sink: Any, *, offset: int = 0, **named: Any) -> object:
+        shelf.objects[source].content = with_flip(content, offset + next(places))
+        return await whole(source, sink, offset=offset, **named)
+
+    shelf.get = spoiled
+    async with working(home, shelf) as engine:
+        row = await done(engine, download(there(), tmp_path / "back"))
+    assert (row.state, content_of(tmp_path / "back")) == (TransferState.FAILED, {})
 
 
 async def test_without_what_we_wrote_down_unknown_is_unknown(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:

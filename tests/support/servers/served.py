@@ -6,6 +6,10 @@ import asyncio
 import ssl
 from types import TracebackType
 from typing import Self
+from weakref import WeakSet
+
+# So many turns of the loop lie between a connection and its task.
+_ACCEPTING = 10
 
 
 class Served:
@@ -14,6 +18,7 @@ class Served:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
         self._tasks: set[asyncio.Task[None]] = set()
+        self._lines = WeakSet[asyncio.WriteTransport]()
         self.connections = 0
         self.port = 0
 
@@ -34,15 +39,20 @@ class Served:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for _ in range(_ACCEPTING):  # one that was just being accepted is not among them yet
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            for line in self._lines:
+                line.abort()  # what it did not take yet, the other end does not want any more
+            await asyncio.sleep(0)
         await self._server.wait_closed()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self._lines.add(writer.transport)
         self.connections += 1
         try:
             await self._talk(reader, writer)

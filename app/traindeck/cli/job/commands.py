@@ -23,7 +23,7 @@ from traindeck.cli.job.waiting import (
 )
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages, moving_shown
-from traindeck.domain.errors import Conflict, InvalidInput, NotFound
+from traindeck.domain.errors import Conflict, NotFound
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import (
     USUAL_BOOTS,
@@ -36,7 +36,7 @@ from traindeck.domain.jobs.job import (
     usual_boots,
 )
 from traindeck.domain.texts import say, text
-from traindeck.runtime.files import local_errors
+from traindeck.runtime.files import local_errors, text_in
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -195,15 +195,7 @@ def _write_new(place: Path, content: str) -> None:
 def _read(path: Path) -> tuple[Path, JobSpec]:
     with local_errors(path):
         file = path / JOB_FILE if path.is_dir() else path
-        content = file.read_bytes()
-    try:
-        return file, job_file.parse(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            text("“{file}” is not a text file in UTF-8.", file=str(file)),
-            text("Save it as UTF-8 in your editor."),
-            str(error),
-        ) from error
+    return file, job_file.parse(text_in(file))
 
 
 async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:

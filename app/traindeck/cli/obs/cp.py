@@ -15,6 +15,7 @@ from traindeck.cli.obs.cat import ByteRange, printed
 from traindeck.cli.obs.plans import (
     PLANNED,
     aside,
+    joined,
     plan_content,
     show_items,
     tell_left_out,
@@ -132,7 +133,7 @@ async def cp(call: Call) -> int:
         if None not in sources:
             content |= {"verified": verified, "kept": kept, "skipped": skipped, "left_out": left_out}
             confirmed = say("Confirmed by size and MD5: {count}", count=verified)
-            words = ". ".join((words, confirmed, *aside(kept, skipped)))
+            words = joined((words, confirmed, *aside(kept, skipped)))
         call.output.result(content, words)
     return DONE
 
@@ -201,7 +202,7 @@ async def mv(call: Call) -> int:
     moved = say_count("Moved {count} file to {target}", "Moved {count} files to {target}", count, target=str(target))
     call.output.result(
         {"files": count, "target": call.options.target, "kept": kept, "skipped": skipped, "left_out": left_out},
-        ". ".join((moved, *aside(kept, skipped))),
+        joined((moved, *aside(kept, skipped))),
     )
     return DONE
 

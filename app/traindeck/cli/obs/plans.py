@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,11 @@ def plan_content(rows: Iterable[Transfer]) -> tuple[dict[str, object], str]:
         words += " " + say("Would be replaced: {count}, {size}.", count=counts["replaced"], size=replaced)
     more = aside(counts["kept"], counts["skipped"], counts["failed"])
     return {"moved": 0, "to_move": to_move, "bytes": size_bytes, **counts}, " ".join((words, *more))
+
+
+def joined(words: Sequence[str]) -> str:
+    """One after the other, as the language ends its sentences; the last as it stands."""
+    return reduce(lambda one, other: say("{one}. {other}", one=one, other=other), words)
 
 
 def aside(kept: int, skipped: int, failed: int = 0) -> list[str]:

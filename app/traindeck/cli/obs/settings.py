@@ -96,7 +96,7 @@ async def lifecycle(call: Call) -> int:
         settings = (await core.connections.open(call.profile(core))).settings
         setting = await settings.lifecycle(path.bucket)
         if content is not None:
-            rules = lifecycle_rules(content, setting.rules) if content else ()
+            rules = lifecycle_rules(content, setting.rules) if content else _without_any(call, path, setting.rules)
             for rule in rules:
                 if rule.deletes and rule not in setting.rules:
                     what = text("This rule deletes objects permanently: {rule}.", rule=lifecycle_line(rule))
@@ -112,12 +112,19 @@ async def cors(call: Call) -> int:
         settings = (await core.connections.open(call.profile(core))).settings
         setting = await settings.cors(path.bucket)
         if content is not None:
-            rules = cors_rules(content, setting.rules) if content else ()
+            rules = cors_rules(content, setting.rules) if content else _without_any(call, path, setting.rules)
             if any(cors_opens_to_all(rule) for rule in rules if rule not in setting.rules):
                 agree(call, OPENS_TO_ALL)
             setting = await settings.set_cors(path.bucket, rules, setting.seen)
     _print(call, path, setting.rules, cors_documents, cors_line)
     return DONE
+
+
+def _without_any(call: Call, path: ObjectPath, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """None are left, when that is meant."""
+    if rules:
+        agree(call, text("All rules of “{bucket}” are deleted: {count}.", bucket=path.bucket, count=len(rules)))
+    return ()
 
 
 def _rules_wanted(call: Call) -> tuple[ObjectPath, str | None]:

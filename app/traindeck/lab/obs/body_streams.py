@@ -34,6 +34,7 @@ from traindeck.lab.obs.sealing import Seal, Unsealed
 from traindeck.lab.obs.storage import BodyWriter
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.lab.signing.request import UNSIGNED_PAYLOAD, RawRequest, Verified
+from traindeck.runtime.blocking import over
 
 STREAM_PREFIX = "STREAMING-"
 MAX_BODY = 5 * 1024**3
@@ -359,7 +360,7 @@ class Operations:
         finally:
             # A file must not be closed under a thread that still writes to it.
             for one in taken:
-                await self._workers.settled(one)
+                await over(one)
             await asyncio.shield(self._workers.run(writer.discard))
 
     async def _all_ended(self, calls: list[asyncio.Future[None]]) -> None:

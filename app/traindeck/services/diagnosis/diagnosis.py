@@ -14,6 +14,7 @@ from traindeck.domain.accounts.profiles import LAB, Asked, Check, CheckUp, Profi
 from traindeck.domain.errors import AppError, KeyringMissing
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.environment import ENVIRONMENT
 from traindeck.services.accounts.key_checks import TITLES
@@ -125,7 +126,7 @@ class Diagnosis:
         return profile, credentials
 
     async def _services(self, name: str, profile: Profile, credentials: Credentials, tell: OnFinding) -> None:
-        routes = await asyncio.gather(*(self._route(url, profile, credentials) for url in _addresses(profile)))
+        routes = await gather_or_raise(self._route(url, profile, credentials) for url in _addresses(profile))
         for route in routes:
             for check in route.checks:
                 tell(check)

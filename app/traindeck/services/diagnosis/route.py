@@ -48,6 +48,7 @@ async def look_at(url: str, profile: Profile, proxy: Proxy | None) -> Route:
 async def _beside(call: Callable[[], Result]) -> Result:
     """In a thread nobody waits for at the end: a name that nobody answers for can hold one for minutes."""
     outcome: Future[Result] = Future()
+    outcome.set_running_or_notify_cancel()  # who no longer waits leaves it to end, and to tell nobody
 
     def run() -> None:
         try:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from traindeck.domain.errors import AppError, KeysRefused
+from traindeck.domain.errors import AppError, KeysRefused, TooSlow
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.clock import delays, utc_now
 
@@ -32,6 +32,10 @@ class AnswerUnusable(Exception):
 
 class PageAnswered(AnswerUnusable):
     """A page for people."""
+
+
+class OutOfTime(TimeoutError):
+    """Something came, and not enough of it in all the time there was."""
 
 
 class NotReached(Exception):
@@ -186,7 +190,7 @@ async def retried(
         try:
             return await attempt()
         except AppError as error:
-            pause = pause_after(error, pauses)
+            pause = None if isinstance(error, TooSlow) else pause_after(error, pauses)
             if pause is None or pause > PATIENCE_S or not may_again():
                 raise
             if (tell := _told.get()) is not None:

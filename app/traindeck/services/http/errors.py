@@ -23,10 +23,12 @@ from traindeck.domain.errors import (
     NotTrusted,
     NotUnderstood,
     ServiceTrouble,
+    TooSlow,
     Unreachable,
 )
 from traindeck.domain.texts import Text, moment_words, text
 from traindeck.runtime.clock import of_http_date
+from traindeck.services.http.calls import OutOfTime
 from traindeck.services.http.masking import without_secrets
 
 _PAGE = re.compile(rb"(?is)(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b")
@@ -215,6 +217,7 @@ proxy_lets_nobody_through = Trouble(Unreachable,
 too_slow = Trouble(ServiceTrouble,
     text("{host} did not answer in time."),
     text("Check the network connection, then try again."))
+far_too_slow = Trouble(TooSlow, too_slow.title, too_slow.hint)
 cut_off = Trouble(ServiceTrouble,
     text("The connection to {host} was cut."),
     text("Check the network connection, then try again."))
@@ -283,7 +286,7 @@ def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
     if isinstance(error, ssl.SSLError) and not isinstance(error, _BROKEN_OFF):
         return no_tls(service, detail)
     if isinstance(error, TimeoutError):
-        return too_slow(service, detail)
+        return (far_too_slow if isinstance(error, OutOfTime) else too_slow)(service, detail)
     return cut_off(service, detail)
 
 

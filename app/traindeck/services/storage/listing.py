@@ -13,6 +13,7 @@ from typing import Protocol
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, ObjectRow, shared_beginning
 from traindeck.domain.texts import text
+from traindeck.runtime.blocking import over
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.storage.page_count import PageCount
@@ -175,9 +176,7 @@ async def pages_ahead(
         await asking
     finally:
         asking.cancel()
-        await asyncio.wait([asking])
-        if not asking.cancelled():
-            asking.exception()  # told already, or of no interest any more
+        await over(asking)  # its error was told already, or is of no interest any more
 
 
 @dataclass(slots=True, eq=False)

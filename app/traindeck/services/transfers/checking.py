@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, ItemState, is_plain_md5
@@ -16,7 +16,7 @@ from traindeck.runtime.files import local_error
 from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import batches
-from traindeck.services.transfers.comparing import has_content, item_of, whole_md5
+from traindeck.services.transfers.comparing import Match, item_of, matched, says_all, whole_md5
 from traindeck.services.transfers.digests import file_digests
 from traindeck.services.transfers.local_tree import LocalEntry, kept_link
 from traindeck.services.transfers.orphans import target_of
@@ -72,11 +72,11 @@ class Checks:
             self._ended(item, ItemState.UNKNOWN, _encrypted())
         else:
             try:
-                is_same = await active.engine.disk.run(partial(_is_same, place, found))
-            except AppError as error:
+                match = await matched(await active.plane(), active.engine.disk, place, found)
+            except (LocalTrouble, NotFound) as error:
                 self._not_read(item, error)
             else:
-                self._tell(item, is_same)
+                self._tell(item, match)
 
     async def _look_there(self, item: Item) -> None:
         active = self.active
@@ -87,13 +87,13 @@ class Checks:
         elif one.is_encrypted or other.is_encrypted:
             self._ended(item, ItemState.UNKNOWN, _encrypted())
         elif one.size_bytes != other.size_bytes:
-            self._tell(item, False)
+            self._tell(item, Match.NO)
         elif one.etag and one.etag == other.etag:
-            self._tell(item, True)
+            self._tell(item, Match.YES)
         else:
             signs = whole_md5(one), whole_md5(other)
             if all(signs):
-                self._tell(item, signs[0] == signs[1])
+                self._tell(item, _match_of_two(one, other))
             else:
                 self._ended(item, ItemState.UNKNOWN, _cut_otherwise())
 
@@ -103,18 +103,23 @@ class Checks:
         else:
             self.active.failed(item, error)
 
-    def _tell(self, item: Item, is_same: bool | None) -> None:
-        if is_same is None:
+    def _tell(self, item: Item, match: Match) -> None:
+        state, error = ItemState.DIFFERENT, Conflict(text("The contents differ."), _LOOK_WHICH)
+        if match is Match.YES:
+            self._ended(item, ItemState.DONE)
+            return
+        if match is Match.UNKNOWN:
+            state = ItemState.UNKNOWN
             error = Conflict(
                 text("It was sent in parts of an unknown size, and nobody wrote down its MD5."),
                 text("Fetch it to compare the contents."),
             )
-            self._ended(item, ItemState.UNKNOWN, error)
-        elif is_same:
-            self._ended(item, ItemState.DONE)
-        else:
-            error = Conflict(text("The contents differ."), _LOOK_WHICH)
-            self._ended(item, ItemState.DIFFERENT, error)
+        elif match is Match.NOT_AS_NOTED:
+            error = Conflict(
+                text("The contents differ, or what is written down with the object is not true of it."),
+                text("Fetch it to compare the contents."),
+            )
+        self._ended(item, state, error)
 
     def _ended(self, item: Item, state: ItemState, error: AppError | None = None) -> None:
         self.active.count(item.size_bytes)
@@ -129,13 +134,10 @@ def _md5_of(place: Path, token: CancelToken) -> str | AppError:
         return local_error(error, place)
 
 
-def _is_same(place: Path, found: ObjectHead, token: CancelToken) -> bool | None:
-    try:
-        if place.stat().st_size != found.size_bytes:
-            return False
-    except OSError as error:
-        raise local_error(error, place) from error
-    return has_content(place, found, token)
+def _match_of_two(one: ObjectHead, other: ObjectHead) -> Match:
+    if whole_md5(one) == whole_md5(other):
+        return Match.YES
+    return Match.NO if says_all(one) and says_all(other) else Match.NOT_AS_NOTED
 
 
 def _cut_otherwise() -> AppError:

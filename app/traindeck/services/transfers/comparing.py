@@ -63,14 +63,17 @@ def part_layout(found: ObjectHead) -> int:
 
 
 def likely_layouts(found: ObjectHead) -> list[int]:
-    """Sizes of parts that would give as many parts as the ETag counts."""
-    known = part_layout(found)
-    if known:
-        return [known]
-    if count_in(found.etag) == 1:
+    """Sizes of parts that would give as many parts as the ETag counts, what is written down with it before others."""
+    if not found.is_encrypted and count_in(found.etag) == 1:
         return [max(found.size_bytes, LEAST_PART_BYTES)]
     sizes = {part_bytes(found.size_bytes), *(count * _MEBIBYTE for count in _USUAL)}
-    return [size for size in sorted(sizes) if _fits(found, size)]
+    return [size for size in dict.fromkeys([part_layout(found), *sorted(sizes)]) if _fits(found, size)]
+
+
+def says_all(found: ObjectHead) -> bool:
+    """The service itself names the content. What else is said of it was written down by somebody, and need not be so:
+    programs that make another object of it may copy that along."""
+    return not found.is_encrypted and (is_plain_md5(found.etag) or count_in(found.etag) == 1)
 
 
 def _fits(found: ObjectHead, size: int) -> bool:
@@ -93,6 +96,17 @@ class Doubt:
     place: Path
     local: Known
     row: ObjectRow
+
+
+class Match(Enum):
+    """What a content is beside an object."""
+
+    YES = auto()
+    NO = auto()
+    NOT_AS_NOTED = auto()
+    """Another than somebody wrote down with the object, which need not be true."""
+    UNKNOWN = auto()
+    """Nothing tells."""
 
 
 class Sameness(Enum):
@@ -167,11 +181,11 @@ class Comparing:
         kept = time_of(found.metadata)
         if self.by is CompareBy.SIZE_AND_TIME and kept is not None and is_same_time(kept, local.modified_ns):
             return Sameness.BY_TIME
-        has_it = await self.disk.run(partial(has_content, doubt.place, found))
-        if has_it is None and self.by is CompareBy.SIZE_AND_TIME and self.order.kind is not Kind.UPLOAD:
+        match = await matched(self.plane, self.disk, doubt.place, found)
+        if match is Match.UNKNOWN and self.by is CompareBy.SIZE_AND_TIME and self.order.kind is not Kind.UPLOAD:
             # Fetched by a program that gave it the time of the object.
             return Sameness.BY_TIME if is_same_time(time_ns(row), local.modified_ns) else Sameness.NO
-        return Sameness.BY_CONTENT if has_it else Sameness.NO
+        return Sameness.BY_CONTENT if match is Match.YES else Sameness.NO
 
 
 def _md5s(places: Sequence[Path], token: CancelToken) -> list[str]:
@@ -213,16 +227,36 @@ def time_of(metadata: Mapping[str, str]) -> int | None:
     return kept if abs(kept) < _MOST_NS else None
 
 
-def has_content(place: Path, found: ObjectHead, token: CancelToken) -> bool | None:
-    """Whether a file has the content an object says it has; None: it does not say."""
+async def matched(plane: DataPlane, disk: BlockingCalls, place: Path, found: ObjectHead) -> Match:
+    """Whether a file has the content of an object; the service is asked how it came where nothing else helps."""
+    match = await disk.run(partial(_matched, place, found))
+    if match in (Match.YES, Match.NO) or found.is_encrypted or not count_in(found.etag):
+        return match
+    told = await plane.part_bytes(found)
+    if not _fits(found, told):
+        return match
+    if await disk.run(partial(_in_parts, place, told)) == found.etag:
+        return Match.YES
+    return Match.NO if told == part_layout(found) else match  # else its parts may be of many sizes
+
+
+def _matched(place: Path, found: ObjectHead, token: CancelToken) -> Match:
     whole = whole_md5(found)
     with local_errors(place):
-        if is_plain_md5(found.etag) and whole:
-            return file_digests(place, token)[0] == whole
-        for size in likely_layouts(found):
-            _, parts = file_digests(place, token, size)
-            if etag_of_parts(parts) == found.etag:
-                return True
-            if size == part_layout(found):
-                return False
-        return file_digests(place, token)[0] == whole if whole else None
+        if place.stat().st_size != found.size_bytes:
+            return Match.NO
+        if not is_plain_md5(found.etag) or not whole:
+            for size in likely_layouts(found):
+                if _in_parts(place, size, token) == found.etag:
+                    return Match.YES
+        if whole and file_digests(place, token)[0] == whole:
+            return Match.YES
+    if says_all(found):
+        return Match.NO
+    return Match.NOT_AS_NOTED if whole or part_layout(found) else Match.UNKNOWN
+
+
+def _in_parts(place: Path, size: int, token: CancelToken) -> str:
+    """What the ETag of a file would be that was sent so."""
+    with local_errors(place):
+        return etag_of_parts(file_digests(place, token, size)[1])

@@ -47,7 +47,7 @@ def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[
             for block in blocks(file, part_bytes, token):
                 part.update(block)
                 size += len(block)
-            if size:
+            if size or not parts:
                 parts.append(part.digest())
             if size < part_bytes:
                 return "", parts

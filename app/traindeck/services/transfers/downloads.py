@@ -31,8 +31,16 @@ from traindeck.services.transfers.bodies import (
     seen,
     size_of,
 )
-from traindeck.services.transfers.comparing import has_content, part_layout, time_ns_of, time_of, whole_md5
-from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, md5, still_there
+from traindeck.services.transfers.comparing import (
+    Match,
+    matched,
+    part_layout,
+    says_all,
+    time_ns_of,
+    time_of,
+    whole_md5,
+)
+from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, file_digests, md5, still_there
 from traindeck.services.transfers.local_tree import goes_through_link
 from traindeck.services.transfers.parts import InParts
 from traindeck.services.transfers.range_writing import RangeWriter
@@ -118,7 +126,7 @@ class Downloads:
         active, moved = self.active, Moved(self.active)
         if active.is_doubtful(item) and is_plain_md5(item.etag):
             expected = ObjectHead(active.remote(item), item.size_bytes, item.etag)
-            if await active.engine.disk.run(partial(_is_there, active.place(item), expected)):
+            if await _is_there(active, active.place(item), expected):
                 moved.settle(item.size_bytes)
                 active.ended(item, ItemState.DONE, is_verified=True)
                 return
@@ -161,6 +169,9 @@ class Downloads:
             if isinstance(answer, AppError):
                 one.moved.settle(0)
                 active.failed(one.item, answer)
+            elif answer is None:
+                one.moved.settle(0)
+                active.add(RangedDownload(active, self.folders, one.item).first_unit())
             else:
                 one.moved.settle(len(one.content))
                 self.written.add(one.item, answer)
@@ -171,13 +182,18 @@ class Downloads:
         one.moved.settle(0)
         self.active.failed(one.item, error)
 
-    def _keep(self, place: str, one: _Arrived) -> _Written | AppError:
-        """Whether the content could be verified; blocks. Names as text: a Path costs more than a small file."""
+    def _keep(self, place: str, one: _Arrived) -> _Written | AppError | None:
+        """Whether the content could be verified; blocks. None: what is written down with it speaks against it.
+
+        Names as text: a Path costs more than a small file.
+        """
         active = self.active
         above, name = os.path.split(place)
         part = os.path.join(above, part_name(name, HERE, active.mark))  # noqa: PTH118
         try:
-            is_verified = _verified_whole(one.content, one.found, active, one.item)
+            is_verified = _verified_whole(one.content, one.found)
+            if is_verified is False:
+                return damaged(str(active.remote(one.item))) if says_all(one.found) else None
             if not self.folders.knows(above):
                 self.folders.make_above(Path(place))
             try:
@@ -193,7 +209,7 @@ class Downloads:
             return local_error(error, Path(place))
         except AppError as error:
             return error
-        return _Written(one.item, is_verified, here)
+        return _Written(one.item, bool(is_verified), here)
 
     async def _settle(self, batch: Sequence[_Written]) -> None:
         """Only now it counts as done: a power cut before this costs a second fetch, and no file."""
@@ -214,6 +230,7 @@ class RangedDownload(InParts):
         self._found: ObjectHead | None = None
         self._digest: InOrder | None = None
         self._is_damaged = False
+        self._came = ""  # the MD5 of what is not as somebody wrote down
 
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
         active, item, part = self.active, self.item, self.active.part(self.item)
@@ -223,7 +240,7 @@ class RangedDownload(InParts):
         is_here = await active.engine.disk.run(lambda _: size_of(part) == item.size_bytes)
         self._found, self._is_damaged = found, False
         may_be_done = is_same and not is_here and (item.part_bytes or active.is_doubtful(item))
-        if may_be_done and await active.engine.disk.run(partial(_is_there, active.place(item), found)):
+        if may_be_done and await _is_there(active, active.place(item), found):
             self.was_done(kept)
             return None
         good = dict(kept)
@@ -264,8 +281,11 @@ class RangedDownload(InParts):
         assert found is not None
         is_verified = await active.engine.disk.run(lambda token: self._verified(found, token))
         if is_verified is False:
-            self._is_damaged = True
-            return False
+            match = await matched(await active.plane(), active.engine.disk, part, found)
+            if match is Match.NO or (match is not Match.YES and not await self._came_before(part)):
+                self._is_damaged = True
+                return False
+            is_verified = match is Match.YES
         here = await active.engine.disk.run(lambda _: _complete(active, part, place, self.item, found))
         if active.remembers and is_verified:
             active.remember(here)
@@ -280,6 +300,12 @@ class RangedDownload(InParts):
             signs = [one.etag for _, one in sorted(self.parts.items())]
             return etag_of_parts([bytes.fromhex(sign) for sign in signs]) == found.etag
         return None
+
+    async def _came_before(self, part: Path) -> bool:
+        """Whether the same came the last time: then the service has it so, and what is written down is not true."""
+        came, _ = await self.active.engine.disk.run(partial(file_digests, part))
+        before, self._came = self._came, came
+        return came == before
 
     async def drop(self) -> None:
         part = self.active.part(self.item)
@@ -403,17 +429,13 @@ def settle(active: ActiveTransfer, place: str | Path, found: ObjectHead) -> None
         Path(place).chmod(int(mode, 8) & 0o777)
 
 
-def _verified_whole(content: bytes, found: ObjectHead, active: ActiveTransfer, item: Item) -> bool:
-    size, expected = part_layout(found), whole_md5(found)
-    is_good = len(content) == found.size_bytes
-    if is_good and size:
+def _verified_whole(content: bytes, found: ObjectHead) -> bool | None:
+    """None: nobody says what it should be."""
+    if size := part_layout(found):
         parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]
-        is_good = etag_of_parts(parts) == found.etag
-    elif is_good and expected:
-        is_good = md5(content).hexdigest() == expected
-    if not is_good:
-        raise damaged(str(active.remote(item)))
-    return bool(size or expected)
+        return etag_of_parts(parts) == found.etag
+    expected = whole_md5(found)
+    return md5(content).hexdigest() == expected if expected else None
 
 
 def _range_bytes(found: ObjectHead) -> int:
@@ -422,8 +444,11 @@ def _range_bytes(found: ObjectHead) -> int:
     return size if 0 < size <= _MOST_RANGE_BYTES else RANGE_BYTES
 
 
-def _is_there(place: Path, found: ObjectHead, token: CancelToken) -> bool:
-    return size_of(place) == found.size_bytes and bool(has_content(place, found, token))
+async def _is_there(active: ActiveTransfer, place: Path, found: ObjectHead) -> bool:
+    disk = active.engine.disk
+    if await disk.run(lambda _: size_of(place)) != found.size_bytes:
+        return False
+    return await matched(await active.plane(), disk, place, found) is Match.YES
 
 
 def _prepare(folders: Folders, place: Path, part: Path, size: int) -> None:

@@ -23,7 +23,7 @@ from traindeck.services.transfers.bodies import (
     look,
     stretch,
 )
-from traindeck.services.transfers.comparing import has_content
+from traindeck.services.transfers.comparing import Match, matched
 from traindeck.services.transfers.digests import all_digests
 from traindeck.services.transfers.orphans import remove_orphans, target_of
 from traindeck.services.transfers.ready import Unit
@@ -244,7 +244,8 @@ class FileSource:
 
     async def is_in(self, item: Item, found: ObjectHead) -> bool:
         """Whether the object has this very content."""
-        return bool(await self.active.engine.disk.run(partial(has_content, self.active.place(item), found)))
+        active = self.active
+        return await matched(await active.plane(), active.engine.disk, active.place(item), found) is Match.YES
 
     def keeps_changing(self, item: Item) -> AppError:
         return keeps_changing(self.active.place(item))

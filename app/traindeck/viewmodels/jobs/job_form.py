@@ -17,7 +17,7 @@ from traindeck.domain.jobs.job import Choices, Engine, FieldError, Flavor, JobSp
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.files import local_errors, write_whole
+from traindeck.runtime.files import local_errors, text_in, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import (
     ROW_FIELDS,
@@ -296,7 +296,7 @@ class JobForm(QObject):
             self._become(replace(self.state, offer=offer))
 
     async def _open(self, path: Path) -> None:
-        source = await self._disk.run(lambda _: _read(path))
+        source = await self._disk.run(lambda _: text_in(path))
         self._fill(job_file.parse(source), path.parent, path, None)
         self._follow_target(None)
 
@@ -363,18 +363,6 @@ def _settled(place: str) -> str:
         return str(ObjectPath.parse(place)) if place.strip() else place
     except InvalidInput:
         return place
-
-
-def _read(path: Path) -> str:
-    with local_errors(path):
-        try:
-            return path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise InvalidInput(
-                text("“{file}” is not a text file in UTF-8.", file=path.name),
-                text("Save it as UTF-8, or choose another file."),
-                str(error),
-            ) from error
 
 
 def _kind_of(path: Path) -> str | None:

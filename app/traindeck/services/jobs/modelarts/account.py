@@ -30,6 +30,7 @@ from traindeck.services.http.errors import (
     Service,
     check_usable,
     cut_off,
+    far_too_slow,
     host_unknown,
     is_page,
     network_trouble,
@@ -138,7 +139,7 @@ class ModelArtsAccount:
             async with asyncio.timeout(bounds.ANSWER_S):
                 return await self._calls.run(lambda token: self._in_worker(request, token))
         except TimeoutError:
-            raise too_slow(self.service, f"no whole answer in {bounds.ANSWER_S:.0f} s") from None
+            raise far_too_slow(self.service, f"no whole answer in {bounds.ANSWER_S:.0f} s") from None
 
     async def know_project(self) -> None:
         """Everything asked about jobs names the project."""

@@ -29,11 +29,11 @@ from traindeck.services.http.calls import (
 from traindeck.services.http.errors import (
     ErrorResponse,
     cut_off,
+    far_too_slow,
     network_trouble,
     not_the_service,
     not_understood,
     seconds_ahead,
-    too_slow,
     unusable_certificates,
 )
 from traindeck.services.http.proxies import led, proxy_to
@@ -87,7 +87,7 @@ class ObsAccount(Endpoint):
                 async with asyncio.timeout(bounds.ANSWER_S):
                     answer = await self._calls.run(lambda token: self._in_worker(request, token))
             except TimeoutError:
-                raise too_slow(self.service, f"no whole answer in {bounds.ANSWER_S:.0f} s") from None
+                raise far_too_slow(self.service, f"no whole answer in {bounds.ANSWER_S:.0f} s") from None
             self._compare_clocks(seconds_ahead(dict(answer.header or ()).get("date", "")))
             if answer.status < 300 or answer.errorCode in fine:
                 return answer

@@ -196,6 +196,8 @@ class StorageClient(ObsClient):  # type: ignore[misc]
             if held > bounds.ANSWER_BYTES:
                 raise AnswerUnusable("the answer is longer than any can be")
             pieces.append(piece)
+        if result.length:  # reading in pieces, nobody says so
+            raise http.client.IncompleteRead(b"", result.length)
         whole = b"".join(pieces)
         if result.status < 300 and is_page("", whole):
             raise PageAnswered("a page that wants somebody to sign in")

@@ -33,7 +33,7 @@ from traindeck.services.http.proxies import led, proxy_to
 from traindeck.services.storage.documents import document
 from traindeck.services.storage.endpoint import Endpoint
 from traindeck.services.storage.errors import obs_error
-from traindeck.services.storage.wire.connection import Answered, LineBroken
+from traindeck.services.storage.wire.exchange import Answered, LineBroken
 from traindeck.services.storage.wire.pool import (
     MOST_CONNECTIONS,
     ConnectionPool,

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from io import FileIO
-from typing import Any
 
 import httptools
 
 from traindeck.domain.errors import Unexpected
 from traindeck.services.http import bounds
+from traindeck.services.http.calls import OutOfTime
 from traindeck.services.storage.data_ports import Basin, Body, Counted, InFile, InMemory, Sink
+from traindeck.services.storage.wire.exchange import Answered, ChooseSink, LineBroken, Sent
 from traindeck.services.storage.wire.file_sending import FileLine, can_send_files
 
 # Below this the head and the body leave together: one packet, one call into the system.
@@ -30,31 +30,6 @@ _UNSENT_BYTES = 1024 * 1024
 def scratch() -> memoryview:
     """Room for what comes at once."""
     return memoryview(bytearray(_SLICE_BYTES))
-
-
-ChooseSink = Callable[[int, Mapping[str, str]], Sink | None]
-"""Told status and headers, names who takes the body; None: it is kept in the answer."""
-
-
-class LineBroken(Exception):
-    """The connection failed under a request; its cause is what the system or the parser said."""
-
-    def __init__(self, cause: BaseException, *, was_stale: bool) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-        # It had served before and died in silence: the server did not see this request.
-        self.was_stale = was_stale
-
-
-@dataclass(slots=True)
-class Answered:
-    """An answer as it came; header names in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = b""
-    content: Any = None
-    """What was made of it by who asked."""
 
 
 class HttpConnection(asyncio.BufferedProtocol):
@@ -212,7 +187,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._moved_at = self._loop.time()
         self._looked_at = self._moved_at
         self._pace = self._moved_at, self._passed_bytes - self._unsent
-        sent = _Sent(counted, len(head))
+        sent = Sent(counted, len(head))
         try:
             is_all_sent = await self._send(head, body, sent)
             while not self._has_head:
@@ -244,7 +219,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             is_slow = not is_ours_to_wait and moved - self._pace[1] < bounds.PACE_BYTES
             self._pace = now, moved
             if is_slow:
-                self._give_up(f"fewer than {bounds.PACE_BYTES} bytes in {bounds.ANSWER_S:.0f} s")
+                self._give_up(OutOfTime(f"fewer than {bounds.PACE_BYTES} bytes in {bounds.ANSWER_S:.0f} s"))
                 return
         if is_ours_to_wait:
             self._moved_at = now
@@ -252,16 +227,16 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._moved_at = max(self._moved_at, self._looked_at)
         self._moved_before, self._looked_at = moved, now
         if now - self._moved_at > bounds.SILENCE_S:
-            self._give_up(f"nothing moved for {bounds.SILENCE_S:.0f} s")
+            self._give_up(TimeoutError(f"nothing moved for {bounds.SILENCE_S:.0f} s"))
             return
         if self._is_busy and self._is_kept and self._answer_since and now - self._answer_since > bounds.ANSWER_S:
-            self._give_up(f"no whole answer in {bounds.ANSWER_S:.0f} s")
+            self._give_up(OutOfTime(f"no whole answer in {bounds.ANSWER_S:.0f} s"))
 
-    def _give_up(self, reason: str) -> None:
-        self._fail(TimeoutError(reason))
+    def _give_up(self, error: TimeoutError) -> None:
+        self._fail(error)
         self._tell()
 
-    async def _send(self, head: bytes, body: Body | None, sent: _Sent) -> bool:
+    async def _send(self, head: bytes, body: Body | None, sent: Sent) -> bool:
         """False: an answer came that makes the rest of the body useless."""
         if body is None:
             self._write(head)
@@ -289,7 +264,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         finally:
             self._waits_for_us = False
 
-    async def _send_file(self, head: bytes, body: InFile, file: FileIO, sent: _Sent) -> bool:
+    async def _send_file(self, head: bytes, body: InFile, file: FileIO, sent: Sent) -> bool:
         self._write(head)
         sent.passed_bytes = len(head)
         while self._is_blocked and not self._is_complete:
@@ -321,7 +296,7 @@ class HttpConnection(asyncio.BufferedProtocol):
                     raise self._broken()
         return at == end
 
-    async def _send_pieces(self, head: bytes, body: Body, sent: _Sent) -> bool:
+    async def _send_pieces(self, head: bytes, body: Body, sent: Sent) -> bool:
         waiting: list[bytes | memoryview] = [head]
         waiting_bytes = len(head)
         self._waits_for_us = True
@@ -345,7 +320,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             raise Unexpected(f"a body of {body.size_bytes} bytes gave {sent.from_source_bytes}")
         return sent.passed_bytes == len(head) + body.size_bytes and not self._is_blocked
 
-    async def _hand_over(self, pieces: Sequence[bytes | memoryview], sent: _Sent) -> None:
+    async def _hand_over(self, pieces: Sequence[bytes | memoryview], sent: Sent) -> None:
         if len(pieces[-1]) < _TOGETHER_BYTES:
             pieces = [b"".join(pieces)]
         for piece in pieces:
@@ -480,25 +455,3 @@ class HttpConnection(asyncio.BufferedProtocol):
         cause = self._error or ConnectionResetError("not connected")
         was_stale = self._served > 0 and not self._has_head and not isinstance(cause, TimeoutError)
         return LineBroken(cause, was_stale=was_stale)
-
-
-@dataclass(slots=True)
-class _Sent:
-    """How much of a body is really with the system."""
-
-    counted: Counted | None
-    head_bytes: int
-    from_source_bytes: int = 0
-    passed_bytes: int = 0
-    told_bytes: int = 0
-
-    def up_to(self, handed_bytes: int) -> None:
-        of_body = handed_bytes - self.head_bytes
-        if self.counted is not None and of_body > self.told_bytes:
-            self.counted(of_body - self.told_bytes)
-            self.told_bytes = of_body
-
-    def take_back(self) -> None:
-        if self.counted is not None and self.told_bytes:
-            self.counted(-self.told_bytes)
-            self.told_bytes = 0

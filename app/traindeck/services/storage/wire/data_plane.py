@@ -17,7 +17,7 @@ from traindeck.services.http.calls import FIRST_S, PATIENCE_S, pause_after
 from traindeck.services.storage.data_ports import ObjectHead, Sink
 from traindeck.services.storage.documents import document, moment
 from traindeck.services.storage.wire.account import WireAccount
-from traindeck.services.storage.wire.connection import Answered
+from traindeck.services.storage.wire.exchange import Answered
 from traindeck.services.storage.wire.requests import Request
 from traindeck.services.storage.wire.uploads import MultipartUploads
 

@@ -34,7 +34,7 @@ from traindeck.services.storage.errors import (
     otherwise_listed,
 )
 from traindeck.services.storage.wire.account import WireAccount
-from traindeck.services.storage.wire.connection import Answered, LineBroken
+from traindeck.services.storage.wire.exchange import Answered, LineBroken
 from traindeck.services.storage.wire.requests import (
     Request,
     encoded_key,
@@ -134,6 +134,19 @@ class Objects(KeptVersions):
         if not length.isdecimal():
             raise self.account.unreadable(answer, "no length")
         return found_in(self.account.prefix, path, answer.headers, int(length))
+
+    async def part_bytes(self, found: ObjectHead) -> int:
+        """How large the first of its parts is, as the service itself knows; 0: it does not say."""
+        request = Request("HEAD", found.path, {"partNumber": "1"}, {"If-Match": f'"{found.etag}"'})
+        try:
+            answer = await self.account.ask(request, missing_is_fine=True, read=_etag_of)
+        except AppError as error:
+            if error.passes:
+                raise
+            return 0  # a head has no words for what it does not know
+        length = answer.headers.get("content-length", "")
+        is_told = answer.status == 206 and bare(answer.headers.get("etag", "")) == found.etag and length.isdecimal()
+        return int(length) if is_told else 0
 
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
         """All there is in its head; NotFound: there is no such object."""

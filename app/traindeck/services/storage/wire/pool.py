@@ -13,7 +13,8 @@ from traindeck.domain.accounts.profiles import Proxy
 from traindeck.services.http import bounds
 from traindeck.services.http.calls import NotReached
 from traindeck.services.storage.data_ports import Body, Counted
-from traindeck.services.storage.wire.connection import Answered, ChooseSink, HttpConnection, LineBroken, scratch
+from traindeck.services.storage.wire.connection import HttpConnection, scratch
+from traindeck.services.storage.wire.exchange import Answered, ChooseSink, LineBroken
 
 # Less than any front end keeps an idle connection, so that few are found dead.
 IDLE_S = 20.0

@@ -19,7 +19,7 @@ from traindeck.domain.storage.objects import ObjectPath, as_written
 from traindeck.runtime.clock import http_date
 from traindeck.services.storage.data_ports import Body, Counted
 from traindeck.services.storage.endpoint import dialect_of
-from traindeck.services.storage.wire.connection import ChooseSink
+from traindeck.services.storage.wire.exchange import ChooseSink
 
 
 @dataclass(slots=True)

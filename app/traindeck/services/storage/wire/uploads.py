@@ -24,7 +24,7 @@ from traindeck.services.storage.errors import (
     obs_error,
 )
 from traindeck.services.storage.page_count import PageCount
-from traindeck.services.storage.wire.connection import Answered
+from traindeck.services.storage.wire.exchange import Answered
 from traindeck.services.storage.wire.objects import KEY, MD5, Objects, confirmed, document_of, etag_in, is_encrypted
 from traindeck.services.storage.wire.requests import (
     Request,

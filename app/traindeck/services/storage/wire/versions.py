@@ -23,7 +23,7 @@ from traindeck.services.storage.documents import (
 from traindeck.services.storage.errors import NOT_OFFERED, again_and_again, need_key, not_asked_for, not_offered
 from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.wire.account import WireAccount
-from traindeck.services.storage.wire.connection import Answered
+from traindeck.services.storage.wire.exchange import Answered
 from traindeck.services.storage.wire.requests import Request
 
 _MARKER = "DeleteMarker"

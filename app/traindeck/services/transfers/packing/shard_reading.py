@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.errors import AppError, Conflict, NotFound, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.orders import LINK_ENDING
 from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.storage.content_check import checked
+from traindeck.services.storage.content_check import ContentCheck, checked
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import (
     READ_ONLY,
@@ -29,10 +30,12 @@ from traindeck.services.transfers.bodies import (
     still_named,
 )
 from traindeck.services.transfers.comparing import time_ns_of
-from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.digests import damaged, md5
 from traindeck.services.transfers.local_tree import kept_link, unreadable
 
 _GETS_AT_ONCE = 24
+# Held until what comes before it is there.
+_MOST_AHEAD_BYTES = 256 * 1024 * 1024
 EMPTY_MD5 = md5().digest()
 
 BlockingSink = Callable[[bytes], object]
@@ -127,6 +130,29 @@ class FolderReader:
         return now.link.encode()[span.offset : span.offset + span.size_bytes]
 
 
+class _InPieces:
+    """One object on its way in pieces, in whatever order they come: compared with its ETag as a whole."""
+
+    def __init__(self, found: ObjectHead) -> None:
+        self._check = ContentCheck(found)
+        self._at = 0
+        self._ahead: dict[int, bytes] = {}
+
+    def came(self, offset: int, piece: bytes) -> int:
+        """How far all of it is there."""
+        if offset >= self._at:
+            self._ahead[offset] = piece
+        while (following := self._ahead.pop(self._at, None)) is not None:
+            self._check.update(following)
+            self._at += len(following)
+        if sum(map(len, self._ahead.values())) > _MOST_AHEAD_BYTES:
+            self._ahead.clear()  # what is missing may have come to an earlier program, or never comes
+        return self._at
+
+    def finish(self) -> None:
+        self._check.finish()
+
+
 class BucketReader:
     """Objects below a folder of a service, pinned to what was listed."""
 
@@ -134,6 +160,9 @@ class BucketReader:
         self._folder = folder
         self._plane = plane
         self._suspects: set[str] = set()
+        self._in_pieces: dict[str, _InPieces] = {}
+        self.trouble: AppError | None = None
+        """What to say of an object that came otherwise than the service has it, and last did so again."""
 
     async def read(self, layout: ShardLayout, begin: int, end: int) -> bytes:
         plane, limit = await self._plane(), asyncio.Semaphore(_GETS_AT_ONCE)
@@ -164,11 +193,28 @@ class BucketReader:
         if len(data) != span.size_bytes:
             self._suspects.add(member.path)
             raise SourceChanged
-        return checked(told, data) if is_whole else data
+        if is_whole:
+            return checked(told, data)
+        self._compare(told, member, span, data)
+        return data
+
+    def _compare(self, told: ObjectHead, member: Member, span: MemberSpan, data: bytes) -> None:
+        """Some of it may have been sent already: then all has to be done again."""
+        whole = self._in_pieces.setdefault(member.path, _InPieces(told))
+        if whole.came(span.offset, data) < member.size_bytes:
+            return
+        del self._in_pieces[member.path]
+        try:
+            whole.finish()
+        except ServiceTrouble as error:
+            self.trouble = damaged(str(self._path(member)))
+            raise SourceChanged from error
 
     async def look(self, members: Sequence[Member]) -> list[Member | AppError]:
-        """Only at those of which something else came than was listed."""
+        """Only at those of which something else came than was listed; what comes after this comes anew."""
         suspects, self._suspects = self._suspects, set()
+        for member in members:
+            self._in_pieces.pop(member.path, None)
         return [await self._now(member) if member.path in suspects else member for member in members]
 
     async def _now(self, member: Member) -> Member | AppError:

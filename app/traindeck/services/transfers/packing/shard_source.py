@@ -206,6 +206,8 @@ class ShardSource:
         return await self.active.engine.disk.run(lambda _: made())
 
     def keeps_changing(self, item: Item) -> AppError:
+        if isinstance(self.reader, BucketReader) and self.reader.trouble is not None:
+            return self.reader.trouble
         return LocalTrouble(
             text("Files of {name} change all the time, so it was not made.", name=item.name),
             text("Wait until the program that writes them is done, then try again."),

@@ -242,9 +242,9 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
 
 
 @contextmanager
-def server(delay_ms: int) -> Iterator[str]:
+def server(delay_ms: int, room_mib: int = 1024) -> Iterator[str]:
     process = subprocess.Popen(
-        [sys.executable, str(HERE / "sink.py"), "--delay-ms", str(delay_ms)],
+        [sys.executable, str(HERE / "sink.py"), "--delay-ms", str(delay_ms), "--room-mib", str(room_mib)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdin and process.stdout
@@ -269,7 +269,7 @@ def fill(folder: Path, small: int, large_mib: int) -> None:
 def touch(folder: Path, large_mib: int) -> None:
     """Use as much memory as will be used: a virtual machine is given it at the first touch, which takes seconds."""
     with (folder / "touched").open("wb") as file:
-        for _ in range(4 * large_mib):
+        for _ in range(3 * large_mib):
             file.write(b"x" * (1 << 20))
     (folder / "touched").unlink()
 
@@ -280,8 +280,9 @@ def measured(
     touch(folder, large_mib)
     fill(folder, small, large_mib)
     table = lines(small, large_mib, listed)
+    packed_mib = small // 50  # two of them at a time, and no less for a delay
     for delay_ms in sorted({line.delay_ms for line in table}):
-        with server(delay_ms) as endpoint:
+        with server(delay_ms, 128 + packed_mib + (0 if delay_ms else 3 * large_mib)) as endpoint:
             place = Place(endpoint, folder)
             asked(place, "POST", f"listed/?fill={listed}")
             parts = ["small", "large"] if not delay_ms else ["small"]

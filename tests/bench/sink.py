@@ -1,10 +1,11 @@
 """A very fast S3 server for benchmarks: it looks at no signature, and lets nobody wait but by the delay asked for.
 
-    python tests/bench/sink.py [--delay-ms 20]
+    python tests/bench/sink.py [--delay-ms 20] [--room-mib 1024]
 
-prints its port and serves loopback until its standard input ends. Contents are kept in memory-backed files where
-the system has such, so that the clients' own work is what the clock sees. A Content-MD5 is believed, parts are not
-hashed, and of each request only as much is read as these clients need.
+prints its port and serves loopback until its standard input ends. Large contents are kept in one memory-backed file
+where the system has such, all of which is there before the first client comes: what arrives goes from the line to its
+place, so that the clients' own work is what the clock sees, and none of them pays for memory that the next one finds.
+A Content-MD5 is believed, parts are not hashed, and of each request only as much is read as these clients need.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import base64
 import bisect
 import hashlib
 import itertools
-import os
+import mmap
+import socket
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -26,17 +28,18 @@ from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
 SMALL = 1 << 20
+_AT_ONCE = 1 << 18
 _XML = b"Content-Type: application/xml\r\n"
 
 
 @dataclass(slots=True)
 class Held:
-    """One object or part: small ones as bytes, large ones as stretches of files."""
+    """One object or part: small ones as bytes, large ones as stretches of the room."""
 
     size: int
     etag: str
     data: bytes = b""
-    files: list[tuple[Path, int]] = field(default_factory=list)
+    stretches: list[range] = field(default_factory=list)
     modified: float = field(default_factory=time)
     metadata: list[tuple[str, str]] = field(default_factory=list)
 
@@ -49,11 +52,42 @@ class Upload:
     parts: dict[int, Held] = field(default_factory=dict)
 
 
+class Room:
+    """Memory for large contents, in a file, so that the system can send from it; it ends with the program."""
+
+    def __init__(self, size: int) -> None:
+        memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+        self.file = tempfile.TemporaryFile(dir=memory)  # noqa: SIM115
+        self.file.truncate(size)
+        self.memory = memoryview(mmap.mmap(self.file.fileno(), size))
+        self._free = [range(size)]
+        for start in range(0, size, mmap.PAGESIZE):
+            self.memory[start] = 0
+
+    def take(self, size: int) -> range:
+        for at, free in enumerate(self._free):
+            if len(free) >= size:
+                self._free[at] = free[size:]
+                return free[:size]
+        raise MemoryError("give more --room-mib")
+
+    def give(self, stretch: range) -> None:
+        """What lies side by side becomes one again."""
+        joined: list[range] = []
+        for free in sorted((one for one in (*self._free, stretch) if one), key=lambda one: one.start):
+            if joined and joined[-1].stop == free.start:
+                joined[-1] = range(joined[-1].start, free.stop)
+            else:
+                joined.append(free)
+        self._free = joined
+
+
 class Shelf:
     """Everything the server holds."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.scratch = memoryview(bytearray(_AT_ONCE))
         self.buckets: dict[str, dict[str, Held]] = {}
         self.uploads: dict[str, Upload] = {}
         self.names: dict[str, list[str]] = {}
@@ -66,8 +100,8 @@ class Shelf:
     def forget(self, bucket: str, prefix: str) -> None:
         held = self.buckets.get(bucket, {})
         for name in [name for name in held if name.startswith(prefix)]:
-            for path, _ in held.pop(name).files:
-                path.unlink()
+            for stretch in held.pop(name).stretches:
+                self.room.give(stretch)
         self.names.pop(bucket, None)
 
     def fill(self, bucket: str, prefix: str, count: int) -> None:
@@ -84,7 +118,7 @@ class Shelf:
         return self.names[bucket]
 
 
-class Line(asyncio.Protocol):
+class Line(asyncio.BufferedProtocol):
     """One connection."""
 
     def __init__(self, shelf: Shelf, delay_s: float) -> None:
@@ -93,8 +127,7 @@ class Line(asyncio.Protocol):
         self.waiting = bytearray()
         self.left = 0
         self.body = bytearray()
-        self.file: int | None = None
-        self.path: Path | None = None
+        self.stretch: range | None = None  # where a large body goes
         self.sending = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -102,11 +135,23 @@ class Line(asyncio.Protocol):
         self.transport = transport
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self.file is not None:
-            os.close(self.file)
-            self.file = None
+        if self.stretch is not None:
+            self.shelf.room.give(self.stretch)
+            self.stretch = None
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._rest_of(self.stretch) if self.stretch is not None else self.shelf.scratch
+
+    def buffer_updated(self, size: int) -> None:
+        if self.stretch is not None:
+            self._came(size)
+        else:
+            self._data_received(bytes(self.shelf.scratch[:size]))
+
+    def _rest_of(self, stretch: range) -> memoryview:
+        return self.shelf.room.memory[stretch.stop - self.left : stretch.stop]
+
+    def _data_received(self, data: bytes) -> None:
         if self.left:
             data = self._take(data)
         if data:
@@ -134,24 +179,29 @@ class Line(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.body.clear()
         if self.size > SMALL and self.method == "PUT":
-            self.path = self.shelf.folder / str(next(self.shelf.numbers))
-            self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600)
+            self.stretch = self.shelf.room.take(self.size)
+            self._wake_at(_AT_ONCE)
 
     def _take(self, data: bytes) -> bytes:
         mine, rest = data[: self.left], data[self.left :]
-        self.left -= len(mine)
-        if self.file is not None:
-            view = memoryview(mine)
-            while view:
-                view = view[os.write(self.file, view) :]
+        if self.stretch is not None:
+            self._rest_of(self.stretch)[: len(mine)] = mine
         else:
             self.body += mine
-        if not self.left:
-            if self.file is not None:
-                os.close(self.file)
-                self.file = None
-            self._serve()
+        self._came(len(mine))
         return rest
+
+    def _wake_at(self, size: int) -> None:
+        """Only then the system tells that something is there."""
+        line: socket.socket = self.transport.get_extra_info("socket")
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)
+
+    def _came(self, size: int) -> None:
+        self.left -= size
+        if self.stretch is not None and self.left < _AT_ONCE:
+            self._wake_at(1)
+        if not self.left:
+            self._serve()
 
     def _serve(self) -> None:
         path, _, query = self.target.partition("?")
@@ -173,7 +223,7 @@ class Line(asyncio.Protocol):
         else:
             self.transport.write(answer)
         if self.waiting:
-            self.data_received(b"")
+            self._data_received(b"")
 
     def _answer(self, path: str, query: dict[str, str]) -> bytes | Held:
         bucket, _, key = unquote(path[1:]).partition("/")
@@ -204,13 +254,13 @@ class Line(asyncio.Protocol):
                 digest = hashlib.md5(b"".join(bytes.fromhex(part.etag) for part in parts), usedforsecurity=False)
                 whole = Held(
                     sum(part.size for part in parts), f"{digest.hexdigest()}-{len(parts)}",
-                    b"".join(part.data for part in parts), [file for part in parts for file in part.files],
+                    b"".join(part.data for part in parts), [one for part in parts for one in part.stretches],
                     metadata=upload.metadata,
                 )  # fmt: skip
-                if whole.data and whole.files:  # a small last part behind large ones
-                    tail = shelf.folder / str(next(shelf.numbers))
-                    tail.write_bytes(whole.data)
-                    whole.files.append((tail, len(whole.data)))
+                if whole.data and whole.stretches:  # a small last part behind large ones
+                    tail = shelf.room.take(len(whole.data))
+                    shelf.room.memory[tail.start : tail.stop] = whole.data
+                    whole.stretches.append(tail)
                     whole.data = b""
                 shelf.put(bucket, key, whole)
                 return _xml(
@@ -257,20 +307,18 @@ class Line(asyncio.Protocol):
     def _held(self, kind: str) -> Held:
         data = bytes(self.body)
         said = self.headers.get("content-md5")
-        files = []
-        if self.size > SMALL:
-            assert self.path
-            files = [(self.path, self.size)]
+        stretches = [self.stretch] if self.stretch is not None else []
+        self.stretch = None
         if said:
             etag = base64.b64decode(said).hex()
         elif kind == "part":
             etag = f"{next(self.shelf.numbers):032x}"
         else:
             digest = hashlib.md5(data, usedforsecurity=False)
-            for path, _ in files:
-                digest.update(path.read_bytes())
+            for stretch in stretches:
+                digest.update(self.shelf.room.memory[stretch.start : stretch.stop])
             etag = digest.hexdigest()
-        return Held(self.size, etag, data, files, metadata=self._metadata())
+        return Held(self.size, etag, data, stretches, metadata=self._metadata())
 
     def _send_object(self, held: Held) -> None:
         start, end, status = 0, held.size, b"200 OK"
@@ -292,17 +340,16 @@ class Line(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         position = 0
         try:
-            for path, size in held.files:
-                first, last = max(start, position), min(end, position + size)
-                if first < last:
-                    with path.open("rb") as file:
-                        await loop.sendfile(self.transport, file, first - position, last - first)
-                position += size
+            for stretch in held.stretches:
+                mine = stretch[max(0, start - position) : max(0, end - position)]
+                if mine:
+                    await loop.sendfile(self.transport, self.shelf.room.file, mine.start, len(mine))
+                position += len(stretch)
         except (ConnectionError, RuntimeError):
             return  # the client has gone
         self.sending = False
         if self.waiting:
-            self.data_received(b"")
+            self._data_received(b"")
 
     def _listing(self, bucket: str, query: dict[str, str]) -> bytes:
         held = self.shelf.buckets.get(bucket)
@@ -388,18 +435,18 @@ def _date() -> bytes:
     return _now[1]
 
 
-async def serve(delay_s: float) -> None:
-    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="sink-", dir=memory) as folder:
-        shelf = Shelf(Path(folder))
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: Line(shelf, delay_s), "127.0.0.1", 0, backlog=1024)
-        print(server.sockets[0].getsockname()[1], flush=True)
-        await loop.run_in_executor(None, sys.stdin.read)
-        server.close()
+async def serve(delay_s: float, room_bytes: int) -> None:
+    shelf = Shelf(Room(room_bytes))
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Line(shelf, delay_s), "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
 
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--delay-ms", type=float, default=0)
-    asyncio.run(serve(options.parse_args().delay_ms / 1000))
+    options.add_argument("--room-mib", type=int, default=1024)
+    given = options.parse_args()
+    asyncio.run(serve(given.delay_ms / 1000, given.room_mib << 20))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble
 from traindeck.domain.storage.objects import MODE_NAME
@@ -231,6 +232,7 @@ class RangedDownload(InParts):
         self._digest: InOrder | None = None
         self._is_damaged = False
         self._came = ""  # the MD5 of what is not as somebody wrote down
+        self._turn = Lock()
 
     async def take_up(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
         active, item, part = self.active, self.item, self.active.part(self.item)
@@ -263,7 +265,9 @@ class RangedDownload(InParts):
         active, item, part = self.active, self.item, self.active.part(self.item)
         offset, size = self.offset_of(number), self.size_of(number)
         moved, engine = Moved(active), active.engine
-        writer = RangeWriter(part, offset, size, engine.disk, moved.count, engine.limit, hashes=self._digest is None)
+        writer = RangeWriter(
+            part, offset, size, engine.disk, moved.count, engine.limit, self._turn, hashes=self._digest is None
+        )
         try:
             await moved.by((await active.plane()).get(
                 active.remote(item), writer, offset=offset, length=size, if_match=item.etag

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from pathlib import Path
+from threading import Lock
 
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
@@ -19,7 +20,7 @@ _HELD_BYTES = 2 * 1024 * 1024
 class RangeWriter(Basin):
     """Takes exactly one range, in order."""
 
-    __slots__ = ("_at", "_counted", "_digest", "_disk", "_held", "_limit", "_memory", "_part")
+    __slots__ = ("_at", "_counted", "_digest", "_disk", "_held", "_limit", "_memory", "_part", "_turn")
 
     def __init__(
         self,
@@ -29,14 +30,17 @@ class RangeWriter(Basin):
         disk: BlockingCalls,
         counted: Counted,
         limit: RateLimit,
+        turn: Lock,
         *,
         hashes: bool,
     ) -> None:
+        """`turn`: of who writes to this file, as the system lets only one, and the others spin until then."""
         self._part = part
         self._at = offset
         self._disk = disk
         self._counted = counted
         self._limit = limit
+        self._turn = turn
         self._digest = md5() if hashes else None
         self._memory = memoryview(bytearray(min(_HELD_BYTES, size)))
         self._held = 0
@@ -75,13 +79,28 @@ class RangeWriter(Basin):
     async def empty(self) -> None:
         held, self._held = self._held, 0
         if held:
-            await self._disk.run(lambda _: self._write(self._memory[:held]))
+            await self._disk.run(lambda _: self._keep(self._memory[:held]))
         self._at += held
         await self._limit.take(held)
+
+    def _keep(self, content: memoryview) -> None:
+        """Hashes first while another one writes."""
+        is_our_turn = self._turn.acquire(blocking=False)
+        if not is_our_turn:
+            self._hash(content)
+            self._turn.acquire()
+        try:
+            self._write(content)
+        finally:
+            self._turn.release()
+        if is_our_turn:
+            self._hash(content)
 
     def _write(self, content: memoryview) -> None:
         with local_errors(self._part), self._part.open("r+b", buffering=0) as file:
             file.seek(self._at)
             write_all(file, content)
+
+    def _hash(self, content: memoryview) -> None:
         if self._digest is not None:
             self._digest.update(content)

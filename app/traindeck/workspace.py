@@ -13,7 +13,16 @@ from PySide6.QtWidgets import QDialog
 from traindeck.assembly.account_core import use_in_lab
 from traindeck.assembly.core import Core
 from traindeck.domain.jobs.job_file import to_toml
-from traindeck.domain.settings import LINKS, PACK_ADVICE, PART_BYTES, RATE, REQUESTS, STORE_MD5, SettingValue
+from traindeck.domain.settings import (
+    EVENTS_KEPT,
+    LINKS,
+    PACK_ADVICE,
+    PART_BYTES,
+    RATE,
+    REQUESTS,
+    STORE_MD5,
+    SettingValue,
+)
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.storage.place_facts import PlaceService
@@ -24,6 +33,7 @@ from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
 from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
+from traindeck.ui.shell.events_feature import EventsFeature
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.frame_feature import WELCOME, FrameFeature
 from traindeck.ui.shell.problem_report_feature import ProblemReportFeature
@@ -35,6 +45,7 @@ from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
 from traindeck.viewmodels.lab.lab_page import LabPage
@@ -47,6 +58,7 @@ from traindeck.viewmodels.rooms import (
     StorageRoom,
     TransfersRoom,
 )
+from traindeck.viewmodels.shell.events import Events
 from traindeck.viewmodels.shell.journal import Journal
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences, WindowState
@@ -62,6 +74,7 @@ from traindeck.viewmodels.storage.places import ChangedPlaces, Favourites
 from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
 from traindeck.viewmodels.transfers.sync_form import SyncForm
 from traindeck.viewmodels.transfers.transfer_list import TransferList
+from traindeck.viewmodels.transfers.transfer_news import TransferNews
 
 _LOG_TAIL_BYTES = 64 * 1024
 
@@ -102,6 +115,9 @@ class Models:
         accounts.changed.connect(self.status.load)
         self.accounts = AccountsRoom(accounts, KeyNews(core.connections, notices), core.profiles, scope)
         self.lab = LabPage(core.lab_keeper, scope)
+        kept = partial(self.preferences.value, EVENTS_KEPT)
+        self.events = Events(core.events, notices.journal, scope, kept)
+        self._news = (RunNews(core.watch, notices.journal), TransferNews(core.transfers.changed, notices.journal))
         self.preferences.changed.connect(partial(self._use_settings, core))
         self._use_settings(core)
 
@@ -125,7 +141,9 @@ class Models:
         async def log_tail() -> str:
             return await core.disk.run(lambda _: core.logs.file(run.id).tail(_LOG_TAIL_BYTES)) if run else ""
 
-        pieces: list[tuple[str, Callable[[], Awaitable[str]]]] = [("form.toml", form)]
+        pieces: list[tuple[str, Callable[[], Awaitable[str]]]] = [
+            ("events.txt", self.events.as_text), ("form.toml", form),
+        ]  # fmt: skip
         pieces += [(f"run-{run.number}.log", log_tail)] if run else []
         name = self.accounts.accounts.current
         return ProblemForm(core.diagnosis, name, partial(gathered, pieces), self._scope, crash)
@@ -135,6 +153,8 @@ class Models:
             self.accounts.keys, self.status, self.jobs.runs, self.jobs.log, self.transfers.list, self.storage.changes,
         ):  # fmt: skip
             model.close()
+        for news in self._news:
+            news.close()
 
 
 def _storage(core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> StorageRoom:
@@ -192,6 +212,7 @@ class Workspace:
         await _added(shell, PreviewsFeature(shell, models.previews, models.storage))
         self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
+        await _added(shell, EventsFeature(shell, models.events))
         await _added(shell, SettingsFeature(shell, models.preferences))
         await _added(shell, ProblemReportFeature(shell, models.problem_form))
         sample, connect = models.jobs.sample_run, self.accounts.connect_account

@@ -14,6 +14,7 @@ from traindeck.services.jobs.runs import end_lab_runs
 from traindeck.services.jobs.sample_project import SampleProject
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
+from traindeck.store.events import EventStore
 from traindeck.store.object_index import ObjectIndexes
 
 
@@ -34,5 +35,7 @@ class Core(RunCore):
         self.sample = SampleProject(resource("sample", "digits"), paths.sample, connections, self.transfers, self.disk)
         end_runs = partial(end_lab_runs, self.records, self.run_service, self.watch)
         self.lab_keeper = LabKeeper(paths.lab, self.lab, pool(owned, 2, "lab folder"), end_runs)
+        self.events = EventStore(paths.events, pool(owned, 1, "events"))
+        owned.callback(self.events.close)
         # For parsing and drawing what is looked into.
         self.previews = pool(owned, 2, "previews")

@@ -179,11 +179,32 @@ APP_LOG = Number(
 )  # fmt: skip
 
 AnySetting = Setting[str] | Setting[int] | Setting[bool]
+EVENTS_KEPT = Number(
+    "events_kept", SettingSection.RECORDS, text("Events kept"), text("How many events are kept; the oldest go first."),
+    10_000, low=100, high=100_000, unit=text("events"),
+)  # fmt: skip
+NOTICES: Mapping[str, Switch] = {
+    kind: Switch(f"notice_{kind}", SettingSection.NOTICES, title, help, True)
+    for kind, title, help in (
+        ("run_finished", text("Run completed"), text("When a run has completed.")),
+        ("run_failed", text("Run failed"), text("When a run has failed, or was not submitted.")),
+        ("run_stopped", text("Run stopped"), text("When a run was stopped, by somebody or by its time limit.")),
+        ("transfer_done", text("Transfer finished"), text("When a transfer has finished.")),
+        ("transfer_failed", text("Transfer failed"), text("When a transfer has failed, as a whole or in part.")),
+        ("keys_refused", text("Keys refused"), text("When a service refuses the keys of an account.")),
+    )
+}
+TRAY = Switch(
+    "tray_icon", SettingSection.NOTICES, text("Icon in the notification area"),
+    text("It shows the active jobs in its menu, where the desktop has such an area."), True,
+)  # fmt: skip
+
 SETTINGS: tuple[AnySetting, ...] = (
     THEME, LANGUAGE,
     RATE, REQUESTS, PART_BYTES, LINKS, STORE_MD5, PACK_ADVICE,
     LAB_STARTS, LAB_IDLE, LAB_PYTHON,
-    APP_LOG,
+    *NOTICES.values(), TRAY,
+    APP_LOG, EVENTS_KEPT,
 )  # fmt: skip
 BY_KEY: Mapping[str, AnySetting] = {setting.key: setting for setting in SETTINGS}
 

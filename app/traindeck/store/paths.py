@@ -18,6 +18,7 @@ class Paths:
         self.database = home / "records.db"
         self.transfers = home / "transfers.db"
         self.transfer_locks = home / "transfers"
+        self.events = home / "events.db"
         self.settings = home / "settings.json"
         self.lab = home / "lab"
         self.bundles = home / "bundles"

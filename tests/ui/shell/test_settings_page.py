@@ -18,7 +18,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import SettingsFile
-from traindeck.ui.shell.settings_page import SettingsPage
+from traindeck.ui.shell.settings_page import SettingRow, SettingsPage
 from traindeck.viewmodels.shell.preferences import Preferences
 
 
@@ -106,3 +106,18 @@ async def test_a_change_from_elsewhere_is_seen_and_nothing_is_cut(qapp: QApplica
             assert choice.currentData() == preferences.theme
             assert at.rows["theme"].reset.isVisible()
             assert texts_cut(at) == []
+
+
+def is_below(row: SettingRow) -> bool:
+    return row.editor.mapTo(row, row.editor.rect().topLeft()).x() < 20
+
+
+async def test_where_there_is_no_room_beside_its_words_the_field_stands_below(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with page(qapp, tmp_path) as (at, _):
+        row = at.rows["bytes_per_s"]
+        for width in (700, 330, 700):
+            at.resize(width, 500)
+            await until(lambda width=width: is_below(row) is (width == 330))
+            assert row.mapTo(at, row.rect().topRight()).x() <= width

@@ -123,7 +123,7 @@ async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
     window.show()
     await until(lambda: window.is_painted)
     assert [action.text() for action in window.menuBar().actions()][:3] == ["&File", "&Account", "&Run"]
-    assert list(window.dock_titles()) == ["buckets", "runs", "log", "transfers", "job", "preview"]
+    assert list(window.dock_titles()) == ["buckets", "runs", "log", "transfers", "events", "job", "preview"]
     assert window.panels_made() == []
     before = window.menus.toolbar.height()
     window.commands.add(

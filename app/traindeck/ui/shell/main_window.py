@@ -57,7 +57,7 @@ class Skeleton(QWidget):
         painter.end()
 
 
-LAYOUT_VERSION = 2  # raise it when docks come, go or change their names
+LAYOUT_VERSION = 3  # raise it when docks come, go or change their names
 FIRST_SIZE = (1280, 800)
 SMALLEST_SIZE = (960, 600)
 SIDE_WIDTH, FORM_WIDTH, BOTTOM_HEIGHT = 310, 370, 240
@@ -396,6 +396,7 @@ def make_frame(theme: Theme, notices: Notices, layout: WindowState, request_quit
         Panel("runs", say("Runs"), left),
         Panel("log", say("Log"), bottom, raise_=True),
         Panel("transfers", say("Transfers"), bottom),
+        Panel("events", say("Events"), bottom),
         Panel("job", say("Job"), right),
         Panel("preview", say("Preview"), right, is_hidden=True),
     ]

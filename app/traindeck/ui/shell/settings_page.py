@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFrame, QGridLayout, QLabel, QLineEdit, QWidget
 
 from traindeck.domain.errors import InvalidInput
@@ -31,6 +31,7 @@ from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.shell.preferences import Preferences
 
 _WIDTH = 780
+_NARROW = 480
 _EDITOR_WIDTH = 24 * SPACE
 _FILE_NAME = "traindeck-settings.toml"
 
@@ -55,18 +56,24 @@ class SettingRow(QWidget):
         name: QWidget = self.editor if isinstance(self.editor, QCheckBox) else QLabel(title)
         if isinstance(name, QLabel):
             name.setBuddy(self.editor)
-        grid = QGridLayout(self)
+        grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, HALF, 0, HALF)
         grid.setHorizontalSpacing(2 * SPACE)
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(0, 1)
         grid.addWidget(name, 0, 0)
         grid.addWidget(sentence(say(setting.help), "dim"), 1, 0)
-        if name is not self.editor:
-            grid.addWidget(self._with_unit(), 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
+        self._field = None if name is self.editor else self._with_unit()
         grid.addWidget(self.reset, 0, 2, 2, 1, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(self.trouble, 2, 0, 1, 3)
+        grid.addWidget(self.trouble, 3, 0, 1, 3)
+        self.fold(is_narrow=False)
         self.refresh()
+
+    def fold(self, *, is_narrow: bool) -> None:
+        """The field stands below its words where there is no room beside them."""
+        if self._field is not None:
+            place = (2, 0, 1, 3) if is_narrow else (0, 1, 2, 1)
+            self._grid.addWidget(self._field, *place, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
 
     def refresh(self) -> None:
         """As it stands now; what could not be used is not kept in the field."""
@@ -163,6 +170,7 @@ class SettingsPage(QWidget):
         self._preferences = preferences
         self._theme = theme
         self._tasks = tasks
+        self._is_narrow = False
         set_role(self, "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.search = QLineEdit()
@@ -193,6 +201,14 @@ class SettingsPage(QWidget):
         row = self.rows[key]
         row.editor.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._area.ensureWidgetVisible(row, 0, 4 * SPACE)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_narrow = self.width() < _NARROW
+        if is_narrow != self._is_narrow:
+            self._is_narrow = is_narrow
+            for row in self.rows.values():
+                row.fold(is_narrow=is_narrow)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -313,9 +313,14 @@ _STATES = {
 
 def state_words(run: Run) -> str:
     """The state in the user's language; a word of the service we do not know is shown as it came."""
+    return say(state_text(run))
+
+
+def state_text(run: Run) -> Text:
+    """The same, to be kept and said in the language in use then."""
     if run.state is RunState.UNKNOWN and run.phase:
-        return run.phase
-    return say(_STATES[run.state][0])
+        return Text("{phase}", {"phase": run.phase})
+    return _STATES[run.state][0]
 
 
 def tone_of(run: Run) -> Tone:

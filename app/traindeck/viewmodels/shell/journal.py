@@ -38,6 +38,17 @@ class Subject(Enum):
     LAB = "lab"
 
 
+class SystemNotice(Enum):
+    """What the operating system may tell, also while the window is not in sight."""
+
+    RUN_FINISHED = "run_finished"
+    RUN_FAILED = "run_failed"
+    RUN_STOPPED = "run_stopped"
+    TRANSFER_DONE = "transfer_done"
+    TRANSFER_FAILED = "transfer_failed"
+    KEYS_REFUSED = "keys_refused"
+
+
 @dataclass(frozen=True, slots=True)
 class Topic:
     """Where news leads to; made of words alone, so that it can be kept."""
@@ -64,6 +75,9 @@ class Happening:
     retry: Callable[[], None] | None = None
     is_quiet: bool = False
     """For the record only: it is in sight elsewhere."""
+    notice: SystemNotice | None = None
+    mark: str = ""
+    """Told once for good: who keeps what happened passes over a second one, also after a restart."""
 
 
 class Journal(QObject):
@@ -102,6 +116,8 @@ class Journal(QObject):
         undo: Callable[[], None] | None = None,
         retry: Callable[[], None] | None = None,
         is_quiet: bool = False,
+        notice: SystemNotice | None = None,
+        mark: str = "",
     ) -> Happening:
         happening = Happening(
             number=next(self._numbers),
@@ -115,6 +131,8 @@ class Journal(QObject):
             undo=undo,
             retry=retry,
             is_quiet=is_quiet,
+            notice=notice,
+            mark=mark,
         )
         self._entries.append(happening)
         if undo is not None:

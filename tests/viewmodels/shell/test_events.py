@@ -1,0 +1,142 @@
+"""What the journal tells is kept, found again at the next start, and told as new once."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+from support.waiting import fail_with, until
+from traindeck.domain.errors import KeysRefused
+from traindeck.domain.events import KeptEvent
+from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.texts import say, text
+from traindeck.domain.transfers.orders import Kind
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import Listeners, TaskScope
+from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.transfers import Transfer, TransferState
+from traindeck.store.events import EventStore
+from traindeck.viewmodels.jobs.run_news import RunNews
+from traindeck.viewmodels.shell.events import EventGroup, Events, copied, is_in, topic_of
+from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, Topic
+from traindeck.viewmodels.shell.notices import KEYS, Notices
+from traindeck.viewmodels.transfers.transfer_news import TransferNews
+
+
+class Start:
+    """One start of the program."""
+
+    def __init__(self, path: Path, writer: BlockingCalls, scope: TaskScope, most: int) -> None:
+        self.store = EventStore(path, writer)
+        self.notices = Notices()
+        self.journal: Journal = self.notices.journal
+        self.events = Events(self.store, self.journal, scope, lambda: most)
+        self.fresh: list[KeptEvent] = []
+        self.events.added.connect(self.fresh.extend)
+        self.runs: Listeners[Run] = Listeners()
+        self.transfers: Listeners[Transfer] = Listeners()
+        watch = cast("RunWatch", SimpleNamespace(changed=self.runs))
+        self.news = (RunNews(watch, self.journal), TransferNews(self.transfers, self.journal))
+
+    async def told(self) -> list[tuple[str, str]]:
+        """The titles of what was new, each with the notice it is worth."""
+        await self.events.flush()
+        return [(say(event.title), event.notice) for event in self.fresh]
+
+
+@asynccontextmanager
+async def start(home: Path, most: int = 100) -> AsyncIterator[Start]:
+    with closing(BlockingCalls(1, "events")) as writer:
+        async with TaskScope(fail_with) as scope:
+            made = Start(home / "events.db", writer, scope, most)
+            with closing(made.store):
+                yield made
+                await made.events.flush()
+                for news in made.news:
+                    news.close()
+
+
+def a_run(state: RunState, reason: str = "") -> Run:
+    return Run("r1", 41, "bert", "work", JobSpec(), state, datetime.now(UTC), reason=reason)
+
+
+async def test_each_state_of_a_run_is_told_once_also_over_a_restart(tmp_path: Path) -> None:
+    async with start(tmp_path) as first:
+        for state in (RunState.SUBMITTING, RunState.RUNNING, RunState.RUNNING):
+            first.runs.tell(a_run(state))
+        assert await first.told() == [("“bert” (run 41): Submitting", ""), ("“bert” (run 41): Running", "")]
+    async with start(tmp_path) as second:
+        for _ in range(2):
+            second.runs.tell(a_run(RunState.RUNNING))
+            second.runs.tell(a_run(RunState.FAILED, "no space"))
+        assert await second.told() == [("“bert” (run 41): Failed", "run_failed")]
+        (event,) = second.fresh
+        assert (say(event.hint), topic_of(event)) == ("no space", Topic(Subject.RUN, "r1", "work"))
+    async with start(tmp_path) as third:
+        third.runs.tell(a_run(RunState.FAILED, "no space"))
+        assert await third.told() == []
+        third.events.load()
+        await until(lambda: third.events.is_loaded)
+        assert len(third.events.rows) == 3
+
+
+async def test_transfers_are_told_of_when_they_end_here(tmp_path: Path) -> None:
+    def transfer(number: int, state: TransferState) -> Transfer:
+        return Transfer(number, Kind.UPLOAD, f"/data/{number}", "obs://b/", state)
+
+    async with start(tmp_path) as at:
+        over_before = transfer(1, TransferState.DONE)
+        at.transfers.tell(over_before)
+        for number, end in ((2, TransferState.DONE), (3, TransferState.PARTLY), (4, TransferState.CANCELLED)):
+            at.transfers.tell(transfer(number, TransferState.RUNNING))
+            at.transfers.tell(transfer(number, end))
+            at.transfers.tell(transfer(number, end))
+        for end in (TransferState.CANCELLED, TransferState.FAILED):  # plans only
+            at.transfers.tell(transfer(5, TransferState.READY))
+            at.transfers.tell(transfer(5, end))
+        assert await at.told() == [
+            ("Transfer finished: /data/2 → obs://b/", "transfer_done"),
+            ("Transfer finished, but not all files were transferred: /data/3 → obs://b/", "transfer_failed"),
+            ("Transfer canceled: /data/4 → obs://b/", ""),
+            ("Transfer failed: /data/5 → obs://b/", ""),
+        ]
+
+
+async def test_keys_that_stay_refused_are_one_piece_of_news(tmp_path: Path) -> None:
+    refused = KeysRefused(text("The secret key does not match."), text("Paste both again."))
+    for expected in (["keys_refused"], [], ["", "keys_refused"]):
+        async with start(tmp_path) as at:
+            if len(expected) == 2:
+                at.notices.hold(KEYS + "work", refused.title)
+                at.notices.clear(KEYS + "work")
+            at.notices.hold(KEYS + "work", refused.title)
+            assert [notice for _, notice in await at.told()] == expected
+
+
+async def test_only_so_many_are_shown_and_a_disk_that_fails_stops_nobody(tmp_path: Path) -> None:
+    async with start(tmp_path, most=10) as at:
+        for number in range(25):
+            at.journal.done(text("event {number}", number=number))
+        await at.events.flush()
+        assert [say(event.title) for event in at.events.rows] == [f"event {number}" for number in range(15, 25)]
+    (tmp_path / "broken" / "events.db").mkdir(parents=True)
+    async with start(tmp_path / "broken") as at:
+        at.journal.done(text("event {number}", number=1))
+        assert await at.told() == [("event 1", "")]
+
+
+async def test_groups_words_and_copies(tmp_path: Path) -> None:
+    async with start(tmp_path) as at:
+        at.journal.tell(
+            NewsKind.FAILED, text("Not moved"), text("Look\nfor it."), topic=Topic(Subject.PLACE, "obs://b/x")
+        )
+        at.journal.tell(NewsKind.NOTE, text("Dark"))
+        await at.events.flush()
+        failed, note = at.fresh
+        groups = {group for group in EventGroup if is_in(failed, group)}
+        assert groups == {EventGroup.ALL, EventGroup.TROUBLES, EventGroup.PLACES}
+        assert {group for group in EventGroup if is_in(note, group)} == {EventGroup.ALL, EventGroup.OTHER}
+        assert copied(failed).partition("\t")[2] == "Not moved\tLook for it."
+        assert "failed Not moved Look for it." in await at.events.as_text()

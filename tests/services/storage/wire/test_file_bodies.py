@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
@@ -156,7 +157,7 @@ async def test_ranges_are_hashed_and_written_as_they_come(
         async with store.plane() as plane:
             await plane.put(path, part_of(tmp_path / "file", disk, 0, 5 * MIB))
             for offset, size in ((0, 3 * MIB + 1), (3 * MIB + 1, 2 * MIB - 2), (5 * MIB - 1, 1)):
-                writer = RangeWriter(part, offset, size, disk, moved.append, limit, hashes=True)
+                writer = RangeWriter(part, offset, size, disk, moved.append, limit, Lock(), hashes=True)
                 await plane.get(path, writer, offset=offset, length=size)
                 await writer.empty()
                 assert writer.sign == hashlib.md5(content[offset : offset + size]).hexdigest()

@@ -57,6 +57,7 @@ class FolderPlane(ObjectShelf):
         web_headers: Mapping[str, str] | None = None,
         storage_class: str = "",
         if_match: str = "",
+        only_new: bool = False,
     ) -> StoredObject:
         await self._gate()
         before = self._found(target)

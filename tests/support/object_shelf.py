@@ -27,6 +27,7 @@ from traindeck.services.storage.data_ports import (
     StoredObject,
     VersionPage,
 )
+from traindeck.services.storage.errors import occupied
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.storage.wire.versions import VersionOfKey
 
@@ -92,9 +93,11 @@ class ObjectShelf(DataPlane):
         web_headers: Mapping[str, str] | None = None,
         storage_class: str = "",
         if_match: str = "",
+        only_new: bool = False,
     ) -> StoredObject:
         self.asked.append(f"put {target.key}")
         content = await _read(body, counted)
+        self._unless_there(target, only_new)
         if if_match:
             self._pinned(target, if_match)
         self.keep(target, content, None, **(metadata or {}))
@@ -185,6 +188,10 @@ class ObjectShelf(DataPlane):
         content = self._pinned(source, if_match).content
         return self._keep_part(upload_id, number, content[offset : offset + length])
 
+    def _unless_there(self, target: ObjectPath, only_new: bool) -> None:
+        if only_new and target in self.objects:
+            raise occupied(target)
+
     def _pinned(self, source: ObjectPath, if_match: str) -> _Object:
         kept = self.objects.get(source)
         if kept is None:
@@ -206,8 +213,11 @@ class ObjectShelf(DataPlane):
             return None
         return [Part(number, len(content), etag) for number, (content, etag) in sorted(upload.parts.items())]
 
-    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> StoredObject:
+    async def finish_upload(
+        self, target: ObjectPath, upload_id: str, parts: Sequence[Part], *, only_new: bool = False
+    ) -> StoredObject:
         self.asked.append(f"finish {target.key}")
+        self._unless_there(target, only_new)
         upload = self.uploads.pop(upload_id)
         assert [upload.parts[part.number][1] for part in parts] == [part.etag for part in parts]
         content = b"".join(upload.parts[part.number][0] for part in parts)

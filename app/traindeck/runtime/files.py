@@ -89,6 +89,19 @@ def text_of(content: bytes, name: str) -> str:
         ) from error
 
 
+def move_new(file: str | Path, place: str | Path) -> None:
+    """Give a file another name, unless there is one: FileExistsError."""
+    try:
+        os.link(file, place)
+    except FileExistsError:
+        raise
+    except OSError:  # there are file systems without
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        os.replace(file, place)  # noqa: PTH105
+    else:
+        os.unlink(file)  # noqa: PTH108
+
+
 def our_folder(path: Path) -> None:
     """A folder of the program's own: its owner's alone, whatever the umask."""
     try:

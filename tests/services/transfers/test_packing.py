@@ -175,16 +175,17 @@ async def test_a_large_object_that_comes_otherwise_than_it_is_stored_is_not_pack
     content = {"big.bin": os.urandom(2 * MIB), "small.bin": os.urandom(1000)}
     for name, data in content.items():
         shelf.keep(there(f"in/{name}"), data)
-    whole, left = shelf.get, iter(range(times))
+    whole: Any = shelf.get
+    left = iter(range(times))
 
     async def spoiled(source: ObjectPath, sink: Any, **named: Any) -> object:
-        def flipped(piece: bytes) -> object:
+        def flipped(piece: bytes) -> Any:
             return sink(bytes([piece[0] ^ 1]) + piece[1:])
 
         is_spoiled = source.name == "big.bin" and named.get("offset", 0) > MIB and next(left, None) is not None
         return await whole(source, flipped if is_spoiled else sink, **named)
 
-    shelf.get = spoiled  # type: ignore[method-assign]
+    shelf.get = spoiled
     async with working(home, shelf) as engine:
         row = await done(engine, pack(there("in/"), there("packed/")))
     if times == 1:

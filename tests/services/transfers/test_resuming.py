@@ -208,3 +208,27 @@ async def test_ranges_that_did_not_reach_the_disk_are_fetched_again(
         row = await engine.ended(engine.rows()[0].id)
         assert (row.state, row.done_bytes) == (TransferState.DONE, row.total_bytes)
     assert (tmp_path / "to").read_bytes() == content
+
+
+async def test_what_was_broken_off_is_taken_up_by_another_way_to_the_same(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
+) -> None:
+    content, stuck = random_bytes(2 * MIB), asyncio.Event()
+    shelf.keep(there("big"), content)
+    whole = shelf.get
+    hold_gets(shelf, stuck, MIB)
+    async with working(home, shelf) as engine:
+        number = await engine.add(download(there(), tmp_path / "to", part_bytes=MIB))
+        await until(lambda: written_parts(home) == 7)
+    assert len(list((tmp_path / "to").iterdir())) == 1
+    shelf.get = whole
+    shelf.asked.clear()
+    async with working(home, shelf) as engine:
+        order = download(there(), tmp_path / "to", part_bytes=2 * MIB, parallel=2)
+        assert await engine.add(order, takes_up=True) == number
+        assert (await engine.ended(number)).state is TransferState.DONE
+        assert (await engine.journal.get(number)).order == order
+        other = download(there(), tmp_path / "to", keep_times=True)
+        assert await engine.add(other, takes_up=True) != number
+    assert content_of(tmp_path / "to") == {"big": content}, "nor is anything of it left"
+    assert [line for line in shelf.asked if line.startswith("get")][:1] == [f"get big {MIB}"]

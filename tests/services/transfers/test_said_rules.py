@@ -10,9 +10,23 @@ from typing import Any
 import pytest
 
 from support.object_shelf import ObjectShelf
-from support.transfer_works import all_items, copy, done, download, random_bytes, there, tree, upload, working
+from support.transfer_works import (
+    MIB,
+    all_items,
+    content_of,
+    copy,
+    done,
+    download,
+    random_bytes,
+    there,
+    tree,
+    upload,
+    working,
+)
 from support.waiting import until
+from traindeck.domain.errors import NotOffered
 from traindeck.domain.storage.objects import PART_BYTES_NAME, ObjectPath
+from traindeck.domain.texts import text
 from traindeck.domain.transfers.local_names import System, stays_inside
 from traindeck.domain.transfers.orders import Links
 from traindeck.domain.transfers.records import Action, ItemState, TransferState
@@ -102,6 +116,85 @@ async def test_what_is_replaced_and_what_is_left_alone_is_counted(
             there("on2/"), tmp_path / "down", tells_replaced=True
         )):  # fmt: skip
             assert (await done(engine, way)).replaced_files == 0
+
+
+async def test_what_appears_between_the_plan_and_the_write_is_left_alone_and_said(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, small_parts: None
+) -> None:
+    new = {"small": b"new", "large": bytes(3 * MIB)}
+    source, old = tree(tmp_path / "data", new), b"of somebody"
+
+    def appears(name: str) -> None:
+        calls: dict[str, Any] = {"put": shelf.put, "finish_upload": shelf.finish_upload}
+
+        async def call(target: ObjectPath, *more: Any, name: str = name, **named: Any) -> object:
+            shelf.keep(target, old)
+            return await calls[name](target, *more, **named)
+
+        setattr(shelf, name, call)
+
+    appears("put")
+    appears("finish_upload")
+    async with working(home, shelf) as engine:
+        row = await done(engine, upload(source, there("to/"), keeps_existing=True))
+        assert (row.state, row.done_files, row.kept_files) == (TransferState.DONE, 0, 2)
+        assert shelf.content("bucket", "to/") == dict.fromkeys(new, old) and not shelf.uploads
+        assert row.done_bytes == row.total_bytes
+
+        for name, content in new.items():
+            shelf.keep(there(f"from/{name}"), content)
+        get, head, down = shelf.get, shelf.head, tmp_path / "down"
+        down.mkdir()
+
+        async def get_late(path: ObjectPath, *more: Any, **named: Any) -> object:
+            (down / path.name).write_bytes(old)
+            return await get(path, *more, **named)
+
+        async def head_late(path: ObjectPath) -> object:
+            if path.key.startswith("on/"):
+                shelf.keep(path, old)
+            return await head(path)
+
+        shelf.get, shelf.head = get_late, head_late
+        row = await done(engine, download(there("from/"), down, keeps_existing=True))
+        assert (row.state, row.done_files, row.kept_files) == (TransferState.DONE, 0, 2)
+        assert content_of(down) == dict.fromkeys(new, old), "nor is anything half left"
+        moved = await done(engine, copy(there("from/"), there("on/"), keeps_existing=True, moves=True))
+        assert (moved.done_files, moved.kept_files) == (0, 2)
+        assert shelf.content("bucket", "on/") == dict.fromkeys(new, old)
+        assert shelf.content("bucket", "from/") == new, "what was not moved stays"
+
+
+async def test_who_knows_no_such_condition_is_asked_first(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
+    source, whole = tree(tmp_path / "data", {"a": b"new", "b": b"new"}), shelf.put
+
+    async def put(target: ObjectPath, *more: Any, only_new: bool = False, **named: Any) -> object:
+        if only_new:
+            if target.name == "a":
+                shelf.keep(target, b"of somebody")
+            raise NotOffered(text("It does not have this."), text("Ask otherwise."))
+        return await whole(target, *more, **named)
+
+    shelf.put = put
+    async with working(home, shelf) as engine:
+        row = await done(engine, upload(source, there("to/"), keeps_existing=True))
+    assert (row.done_files, row.kept_files) == (1, 1)
+    assert shelf.content("bucket", "to/") == {"a": b"of somebody", "b": b"new"}
+
+
+async def test_one_that_is_ours_by_a_lost_answer_is_not_left_alone(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    source, whole = tree(tmp_path / "data", {"a": b"new"}), shelf.put
+
+    async def put(*given: Any, **named: Any) -> object:
+        await whole(*given, **named)
+        return await whole(*given, **named)
+
+    shelf.put = put
+    async with working(home, shelf) as engine:
+        row = await done(engine, upload(source, there("to/"), keeps_existing=True))
+    assert (row.done_files, row.verified_files, row.kept_files) == (1, 1, 0)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a right there")

@@ -11,7 +11,7 @@ import pytest
 
 from support.object_shelf import ObjectShelf
 from support.transfer_works import BUCKET, content_of, done, tree, working
-from traindeck.domain.errors import LocalTrouble, NotFound
+from traindeck.domain.errors import LocalTrouble, NotFound, NotUnderstood
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.records import TransferState
@@ -107,6 +107,18 @@ async def test_damaged_shards_fail_the_files_they_hold(shelf: ObjectShelf, disk:
     assert isinstance(errors["2/062.bin"], LocalTrouble)
     assert isinstance(errors["0/000.bin"], NotFound)
     assert len(content_of(tmp_path / "out")) == len(CONTENT) - 51, "nothing half or damaged is left"
+
+
+async def test_a_shard_shorter_than_its_index_says_is_not_waited_for(
+    shelf: ObjectShelf, disk: BlockingCalls, tmp_path: Path
+) -> None:
+    shelf.keep(PACKED.join("shard-000000.tar"), bytes(1000))
+    line = {"path": "a", "shard": "shard-000000.tar", "offset": 0, "size": 200_000}
+    shelf.keep(PACKED.join("index.jsonl"), json.dumps(line).encode())
+    with pytest.raises(NotUnderstood, match="shorter") as told:
+        await Unpacking(PackedBucket(PACKED, disk, shelf), tmp_path / "out", disk).run()
+    assert not told.value.passes and len([asked for asked in shelf.asked if asked.startswith("get p/shard")]) == 1
+    assert content_of(tmp_path / "out") == {}
 
 
 @pytest.mark.parametrize("name", ["../up", "/abs", "a/../../up", "..", "C:\\x", "a//b"])

@@ -102,6 +102,10 @@ class Rules:
         return cls(**values)
 
 
+def _by_any_way(rules: Rules) -> Rules:
+    return replace(rules, parallel=0, part_bytes=0)
+
+
 # What was dropped, pasted or chosen: equal files are not sent again. A file that was sent is remembered with its time.
 SEND = Rules(compare=CompareBy.SIZE_AND_TIME, compares_if_allowed=True)
 # By their contents: to compare by times, files would have to be given those of the objects.
@@ -125,6 +129,10 @@ class Order:
         """The side in the service; of two, the source, or what is made of it."""
         sides = (self.target, self.source) if self.kind is Kind.PACK else (self.source, self.target)
         return _place(next(filter(is_remote, sides), self.target))
+
+    def asks_the_same(self, other: Order) -> bool:
+        """Whether nothing but the way there is another: how much at a time, and in which parts."""
+        return replace(self, rules=_by_any_way(self.rules)) == replace(other, rules=_by_any_way(other.rules))
 
     def is_of_link(self, key: str) -> bool:
         """Whether the object of this key stands for a link of this computer."""

@@ -11,6 +11,7 @@ from traindeck.domain.errors import (
     NotFound,
     NotOffered,
     NotUnderstood,
+    Occupied,
     ServiceTrouble,
 )
 from traindeck.domain.storage.objects import ObjectPath
@@ -198,6 +199,12 @@ def obs_error(answer: ErrorResponse, place: ObjectPath | None) -> AppError:
             rule = by_status  # there is no bucket that could be in another region
         return no_right(answer) if rule is _no_access else rule(answer, host, host)
     return rule(answer, str(place), place.bucket)
+
+
+def occupied(path: ObjectPath) -> Occupied:
+    return Occupied(
+        text("There is another “{place}” by now.", place=str(path)), text("It was left alone. Look which is wanted.")
+    )
 
 
 def otherwise_listed(path: ObjectPath, detail: str) -> Conflict:

@@ -13,7 +13,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.domain.errors import AccessRefused, AppError, DiskFull, KeysRefused, NotUnderstood, ends_all
+from traindeck.domain.errors import (
+    AccessRefused,
+    AppError,
+    DiskFull,
+    KeysRefused,
+    NotUnderstood,
+    Occupied,
+    ends_all,
+)
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.local_names import part_of
 from traindeck.domain.transfers.orders import CompareBy, Kind, known_place
@@ -231,6 +239,10 @@ class ActiveTransfer:
 
     def failed(self, item: Item, error: AppError) -> None:
         """It waits where waiting may help, else it is over."""
+        if isinstance(error, Occupied) and self.record.order.rules.keeps_existing:
+            self.count(item.size_bytes)
+            self.ended(item, ItemState.KEPT)
+            return
         reason = waits_for(error)
         if reason is None:
             log.warning("transfer %d: %s: %s %s", self.id, item.key, error, error.detail)

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 
-from traindeck.domain.errors import AppError, Conflict, LocalTrouble
+from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.storage.objects import MODE_NAME
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.local_names import HERE, part_name, stays_inside
+from traindeck.domain.transfers.local_names import HERE, part_name
 from traindeck.domain.transfers.orders import MOST_LINK_BYTES, CompareBy
 from traindeck.domain.transfers.records import Action, Item, ItemState, SentPart, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
@@ -42,8 +42,8 @@ from traindeck.services.transfers.comparing import (
     whole_md5,
 )
 from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, file_digests, md5, still_there
-from traindeck.services.transfers.local_tree import goes_through_link
 from traindeck.services.transfers.parts import InParts
+from traindeck.services.transfers.placing import Folders, leads_out, make_link, put_in_place
 from traindeck.services.transfers.range_writing import RangeWriter
 from traindeck.services.transfers.ready import Unit
 
@@ -119,7 +119,11 @@ class Downloads:
             (await active.plane()).get(active.remote(item), _sink(active, moved, pieces), if_match=item.etag)
         )
         content = b"".join(pieces)
-        await active.engine.disk.run(lambda _: make_link(self.folders, place, active.part(item), content))
+        await active.engine.disk.run(
+            lambda _: make_link(
+                self.folders, place, active.part(item), content, only_new=active.record.order.rules.keeps_existing
+            )
+        )
         moved.settle(item.size_bytes)
         active.ended(item, ItemState.DONE, is_verified=md5(content).hexdigest() == item.etag)
 
@@ -201,7 +205,7 @@ class Downloads:
                 write_for_later(part, one.content)
                 settle(active, part, one.found)
                 here = seen(one.item, os.stat(part)) if active.remembers else None  # noqa: PTH116
-                os.replace(part, place)  # noqa: PTH105
+                put_in_place(part, place, only_new=active.record.order.rules.keeps_existing)
             except BaseException:
                 with suppress(FileNotFoundError):
                     os.unlink(part)  # noqa: PTH108
@@ -322,84 +326,6 @@ class RangedDownload(InParts):
         return damaged(place) if self._is_damaged else _keeps_changing(place)
 
 
-class Folders:
-    """Makes folders below one target, and sees that nothing leads out of it."""
-
-    def __init__(self, root: Path, *, follows_links: bool = False) -> None:
-        self.root = root
-        self._follows_links = follows_links
-        self._known: set[str] = set()
-        self._real: Path | None = None
-
-    def knows(self, folder: str) -> bool:
-        """It was made, or looked at, already."""
-        return folder in self._known
-
-    def make_above(self, place: Path) -> None:
-        if place == self.root:
-            place.parent.mkdir(parents=True, exist_ok=True)
-        else:
-            self.make(place.parent)
-
-    def make(self, folder: Path) -> None:
-        if str(folder) in self._known:
-            return
-        with local_errors(folder):
-            if self._real is None:
-                self.root.mkdir(parents=True, exist_ok=True)
-                self._real = self.root.resolve()
-            if not self._follows_links and goes_through_link(self.root, folder):
-                raise LocalTrouble(
-                    text(
-                        "“{place}” is a link, or behind one, and nothing is written through links.", place=str(folder)
-                    ),
-                    text("Remove the link, choose another folder, or let links be followed."),
-                )
-            folder.mkdir(parents=True, exist_ok=True)
-            if not folder.resolve().is_relative_to(self._real):
-                raise LocalTrouble(
-                    text("“{place}” is a link that leads out of the target folder.", place=str(folder)),
-                    text("Nothing was written there. Remove the link, or choose another folder."),
-                )
-        self._known.add(str(folder))
-
-
-def make_link(folders: Folders, place: Path, part: Path, content: bytes) -> None:
-    """In the place of a file or another link; blocks."""
-    depth = len(place.relative_to(folders.root).parts) - 1 if place != folders.root else 0
-    try:
-        leads_to = content.decode()
-    except UnicodeDecodeError as error:
-        raise leads_out(str(place)) from error
-    if not stays_inside(leads_to, depth, HERE):
-        raise leads_out(str(place))
-    folders.make_above(place)
-    top = folders.root if place != folders.root else place.parent
-    try:
-        # A link of somebody's own may stand in the way.
-        is_inside = (place.parent / leads_to).resolve().is_relative_to(top.resolve())
-    except (OSError, RuntimeError):  # links in a circle
-        is_inside = False
-    if not is_inside:
-        raise leads_out(str(place))
-    with local_errors(place):
-        part.unlink(missing_ok=True)
-        is_folder = (place.parent / leads_to).is_dir()  # Windows wants to know
-        part.symlink_to(leads_to, target_is_directory=is_folder)
-        try:
-            part.replace(place)
-        except OSError:
-            part.unlink()
-            raise
-
-
-def leads_out(place: str) -> AppError:
-    return LocalTrouble(
-        text("“{place}” was not made: the link would lead out of the target folder, or nowhere at all.", place=place),
-        text("The object says where it leads; make the link by hand if that is right."),
-    )
-
-
 def _sink(active: ActiveTransfer, moved: Moved, pieces: list[bytes]) -> Sink:
     limit = active.engine.limit
 
@@ -471,7 +397,7 @@ def _complete(active: ActiveTransfer, part: Path, place: Path, item: Item, found
             os.fsync(file.fileno())
         settle(active, part, found)
         here = seen(item, part.stat())
-        part.replace(place)
+        put_in_place(part, place, only_new=active.record.order.rules.keeps_existing)
     return here
 
 

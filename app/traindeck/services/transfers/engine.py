@@ -116,7 +116,7 @@ class TransferEngine:
         """Begin a transfer.
 
         `needs_confirmation`: only plan it, until `confirm`. `patience_s`: what cannot go on for so long fails.
-        `takes_up`: go on with one of the same words that was left undone, and look at both sides anew.
+        `takes_up`: go on with one that asks the same and was left undone, and look at both sides anew.
         """
         record = await self._left_undone(order) if takes_up else None
         if record is None:
@@ -128,14 +128,17 @@ class TransferEngine:
 
     async def _left_undone(self, order: Order) -> TransferRecord | None:
         for record in await self.journal.unfinished():
-            if record.order == order and record.id not in self._under_way and record.state is not TransferState.READY:
+            is_left = record.id not in self._under_way and record.state is not TransferState.READY
+            if is_left and record.order.asks_the_same(order):
                 async with held(self._lock(record.id), self.disk) as is_free:
+                    rules = order.rules.to_json()
                     if is_free and record.order.rules.moves and record.is_planned:
                         # Its source may be half gone: there is no other plan of it.
-                        return await self.journal.change(record.id, state=TransferState.RUNNING)
+                        return await self.journal.change(record.id, rules=rules, state=TransferState.RUNNING)
                     if is_free:
                         await self.journal.forget_unbegun(record.id)
-                        return await self.journal.change(record.id, is_planned=False, state=TransferState.PLANNING)
+                        changes = {"rules": rules, "is_planned": False, "state": TransferState.PLANNING}
+                        return await self.journal.change(record.id, **changes)
         return None
 
     async def pause(self, transfer_id: int) -> None:

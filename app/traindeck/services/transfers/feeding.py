@@ -144,7 +144,8 @@ def _mover(active: ActiveTransfer) -> Feed:
 
             return Uploads(active).feed
         case Kind.DOWNLOAD:
-            from traindeck.services.transfers.downloads import Downloads, Folders
+            from traindeck.services.transfers.downloads import Downloads
+            from traindeck.services.transfers.placing import Folders
 
             return Downloads(active, Folders(active.root, follows_links=rules.links is Links.FOLLOW)).feed
         case Kind.PACK:

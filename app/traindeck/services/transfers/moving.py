@@ -18,6 +18,7 @@ from traindeck.domain.transfers.orders import Kind, Links
 from traindeck.domain.transfers.records import Action, Item, ItemState, SentPart, is_plain_md5, names_content
 from traindeck.runtime.files import local_error
 from traindeck.services.storage.data_ports import ObjectHead
+from traindeck.services.storage.errors import occupied
 from traindeck.services.storage.heads import whole_head
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import objects_among
@@ -227,6 +228,8 @@ class Copies:
                 active.count(item.size_bytes)
                 active.ended(item, ItemState.DONE, is_verified=True)
                 return
+        if active.record.order.rules.keeps_existing and await plane.head(target) is not None:
+            raise occupied(target)
         head = await _said_of(active, item)
         try:
             stored = await plane.copy(source, target, head=head, if_match=item.etag)

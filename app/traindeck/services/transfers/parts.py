@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound, NotOffered, Occupied
 from traindeck.domain.storage.objects import MD5_NAME, MODE_NAME, TIME_NAME, ObjectPath
 from traindeck.domain.transfers.object_limits import part_count
 from traindeck.domain.transfers.records import Item, ItemState, SentPart
-from traindeck.services.storage.data_ports import Body, ObjectHead, Part
+from traindeck.services.storage.data_ports import Body, ObjectHead, Part, StoredObject
+from traindeck.services.storage.errors import occupied
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import (
     CHANGED_TRIES,
@@ -131,8 +132,14 @@ class InParts(ABC):
             self.active.failed(self.item, self._error)
 
     async def _close(self) -> None:
-        if self._has_changed or not await self.finish():
-            await self._begin_again()
+        try:
+            is_over = not self._has_changed and await self.finish()
+        except Occupied:
+            await self.drop()
+            self.active.ended(self.item, ItemState.KEPT)
+        else:
+            if not is_over:
+                await self._begin_again()
 
     async def _begin_again(self) -> None:
         await self.drop()
@@ -168,8 +175,11 @@ class PartsThere(InParts):
     async def finish_there(self) -> str | None:
         """The ETag of the whole; None: somebody took the upload away, or a part of it was replaced."""
         parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
+        finish = partial((await self.active.plane()).finish_upload, self.target, self.item.upload_id, parts)
         try:
-            stored = await (await self.active.plane()).finish_upload(self.target, self.item.upload_id, parts)
+            stored = await unless_there(self.active, self.target, finish)
+        except Occupied:
+            raise
         except (NotFound, Conflict):
             return None
         return stored.etag
@@ -249,6 +259,20 @@ class FileSource:
 
     def keeps_changing(self, item: Item) -> AppError:
         return keeps_changing(self.active.place(item))
+
+
+async def unless_there(
+    active: ActiveTransfer, target: ObjectPath, write: Callable[..., Awaitable[StoredObject]]
+) -> StoredObject:
+    """Write there, and where what is there is to be left alone, only if nothing is: else Occupied."""
+    if not active.record.order.rules.keeps_existing:
+        return await write()
+    try:
+        return await write(only_new=True)
+    except (NotOffered, InvalidInput):  # not every service knows such a condition
+        if await (await active.plane()).head(target) is not None:
+            raise occupied(target) from None
+        return await write()
 
 
 Source: TypeAlias = "FileSource | ShardSource"

@@ -12,6 +12,7 @@ from traindeck.domain.errors import (
     NoRight,
     NotFound,
     NotOffered,
+    Occupied,
     ServiceTrouble,
 )
 from traindeck.domain.storage.objects import PART_BYTES_NAME
@@ -39,6 +40,7 @@ from traindeck.services.transfers.parts import (
     PartsThere,
     Source,
     metadata_of,
+    unless_there,
     until_still,
 )
 from traindeck.services.transfers.ready import Unit
@@ -184,10 +186,20 @@ async def _put_whole(active: ActiveTransfer, item: Item, source: Source) -> None
 async def _put(active: ActiveTransfer, item: Item, body: Body, metadata: Mapping[str, str]) -> str:
     """Send it in one piece; its ETag."""
     moved, rules = Moved(active), active.record.order.rules
-    stored = await moved.by((await active.plane()).put(
-        active.remote(item), body, metadata=metadata, counted=moved.count,
+    plane, target = await active.plane(), active.remote(item)
+    put = partial(
+        plane.put, target, body, metadata=metadata, counted=moved.count,
         content_type="" if item.action is Action.LINK else rules.content_type, storage_class=rules.storage_class,
-    ))  # fmt: skip
+    )  # fmt: skip
+    try:
+        stored = await moved.by(unless_there(active, target, put))
+    except Occupied:
+        there = await plane.head(target)
+        if there is None or (there.size_bytes, there.etag) != (body.size_bytes, body.md5.hex()):
+            raise
+        # It is ours: an answer was lost, and it was sent again.
+        moved.settle(body.size_bytes)
+        return there.etag
     moved.settle(body.size_bytes)
     return stored.etag
 

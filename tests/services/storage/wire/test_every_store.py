@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from support.stores.stores import Store, new_bucket
-from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.errors import AppError, Conflict, NotFound, Occupied
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.data_ports import BytesBody, ObjectHead
 from traindeck.services.storage.wire.data_plane import DataPlane
@@ -195,7 +195,17 @@ async def test_a_write_keeps_type_and_class_and_may_be_tied_to_what_is_there(sto
     async with store.plane() as plane:
         first = await plane.put(target, BytesBody(b"one"), content_type="text/x-notes")
         second = await plane.put(target, BytesBody(b"two"), content_type="text/x-notes", if_match=first.etag)
+        other = ObjectPath(target.bucket, "new")
+        new = await plane.put(other, BytesBody(b"one"), only_new=True)
         if store.name.startswith("lab"):  # others do not look
+            with pytest.raises(Occupied):
+                await plane.put(other, BytesBody(b"two"), only_new=True)
+            upload = await plane.begin_upload(other)
+            part = await plane.put_part(other, upload, 1, BytesBody(b"three"))
+            with pytest.raises(Occupied):
+                await plane.finish_upload(other, upload, [part], only_new=True)
+            await plane.abort_upload(other, upload)
+            assert (await fetched(plane, other))[1].etag == new.etag
             with pytest.raises(Conflict):
                 await plane.put(target, BytesBody(b"three"), if_match=first.etag)
             stored = await plane.put(target, BytesBody(b"two"), content_type="text/x-notes", storage_class="WARM")

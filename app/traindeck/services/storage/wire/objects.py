@@ -31,6 +31,7 @@ from traindeck.services.storage.errors import (
     need_key,
     not_asked_for,
     obs_error,
+    occupied,
     otherwise_listed,
 )
 from traindeck.services.storage.wire.account import WireAccount
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 _WEB_HEADERS = ("Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
 MD5 = re.compile("[0-9a-f]{32}")
+OCCUPIED = ("PreconditionFailed", "ObjectAlreadyExists")
 KEY = re.compile(rb"<Key>[^<]*</Key>")
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
@@ -68,20 +70,26 @@ class Objects(KeptVersions):
         web_headers: Mapping[str, str] | None = None,
         storage_class: str = "",
         if_match: str = "",
+        only_new: bool = False,
     ) -> StoredObject:
         """When it returns the service has confirmed size and MD5.
 
-        Without `content_type` it follows from the name. Conflict: it is not as in `if_match` any more; not every
-        service looks at that.
+        Without `content_type` it follows from the name. Conflict: it is not as in `if_match` any more; Occupied:
+        `only_new`, and there is one. Not every service looks at that.
         """
         need_key(target)
         headers = self._said_of(target, metadata or {}, content_type, storage_class) | dict(web_headers or {})
         if if_match:
             headers["If-Match"] = f'"{bare(if_match)}"'
+        if only_new:
+            headers |= self._only_new()
         answer = await self.account.ask(
             Request("PUT", target, headers=headers, body=body, counted=counted),
+            fine=OCCUPIED if only_new else (),
             read=lambda answer: confirmed(self.account, answer, body, target),
         )
+        if answer.content is None:
+            raise occupied(target)
         return self._stored(answer, answer.content)
 
     async def get(
@@ -265,6 +273,11 @@ class Objects(KeptVersions):
             headers[f"{prefix}copy-source-if-match"] = f'"{bare(if_match)}"'
         return headers
 
+    def _only_new(self) -> dict[str, str]:
+        """As S3 has it, and as clients of OBS say it."""
+        said = {"If-None-Match": "*"}
+        return said | {"x-obs-forbid-overwrite": "true"} if self.account.prefix == "x-obs-" else said
+
     def _stored(self, answer: Answered, etag: str) -> StoredObject:
         return StoredObject(etag, answer.headers.get(f"{self.account.prefix}version-id", ""))
 
@@ -306,7 +319,8 @@ class _Incoming(Basin):
         self.expected_bytes = whole - self._offset
         if self._length is not None:
             self.expected_bytes = min(self._length, self.expected_bytes)
-        self.is_as_asked = first == self._offset and last - first + 1 == self.expected_bytes
+        is_long_so = headers.get("content-length", "") in ("", str(self.expected_bytes))  # it may say another range
+        self.is_as_asked = first == self._offset and last - first + 1 == self.expected_bytes and is_long_so
         if not self.is_as_asked or self._listed_bytes not in (None, whole):
             return self._drop
         return self if isinstance(self._sink, Basin) else self.__call__
@@ -319,6 +333,8 @@ class _Incoming(Basin):
 
     def __call__(self, piece: bytes) -> Awaitable[None] | None:
         self.received_bytes += len(piece)
+        if self.received_bytes > self.expected_bytes:  # nobody announced how much it would be
+            raise LineBroken(ValueError("more than was asked for"), was_stale=False)
         return self._sink(piece)
 
     def room(self) -> memoryview:

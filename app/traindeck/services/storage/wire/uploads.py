@@ -22,10 +22,20 @@ from traindeck.services.storage.errors import (
     need_key,
     not_asked_for,
     obs_error,
+    occupied,
 )
 from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.wire.exchange import Answered
-from traindeck.services.storage.wire.objects import KEY, MD5, Objects, confirmed, document_of, etag_in, is_encrypted
+from traindeck.services.storage.wire.objects import (
+    KEY,
+    MD5,
+    OCCUPIED,
+    Objects,
+    confirmed,
+    document_of,
+    etag_in,
+    is_encrypted,
+)
 from traindeck.services.storage.wire.requests import (
     Request,
     head_headers,
@@ -122,24 +132,29 @@ class MultipartUploads(Objects):
                 raise again_and_again(self.account.refusal(answer, f"behind {following!a} after {marker!a}"))
             marker = following
 
-    async def finish_upload(self, target: ObjectPath, upload_id: str, parts: Sequence[Part]) -> StoredObject:
-        """A lost answer is looked up, not taken for a failure."""
+    async def finish_upload(
+        self, target: ObjectPath, upload_id: str, parts: Sequence[Part], *, only_new: bool = False
+    ) -> StoredObject:
+        """A lost answer is looked up, not taken for a failure. Occupied: `only_new`, and there is another."""
         rows = "".join(
             f"<Part>{element('PartNumber', str(part.number))}{element('ETag', part.etag)}</Part>" for part in parts
         )
         whole = f"<CompleteMultipartUpload>{rows}</CompleteMultipartUpload>"
-        request = Request("POST", target, {"uploadId": upload_id}, _XML, BytesBody(whole.encode()))
+        headers = _XML | (self._only_new() if only_new else {})
+        request = Request("POST", target, {"uploadId": upload_id}, headers, BytesBody(whole.encode()))
+        fine = (*_GONE, *(OCCUPIED if only_new else ()))
         read = partial(etag_in, name="CompleteMultipartUploadResult")
         trouble: AppError
         try:
-            answer = await self.account.ask(request, fine=_GONE, read=read)
+            answer = await self.account.ask(request, fine=fine, read=read)
         except ServiceTrouble as error:
             trouble = error
         else:
             if answer.content is not None:
                 self._check_whole(answer, answer.content, parts, target)
                 return self._stored(answer, answer.content)
-            trouble = obs_error(self.account.refusal(answer), target)
+            refusal = self.account.refusal(answer)
+            trouble = occupied(target) if refusal.code in OCCUPIED else obs_error(refusal, target)
         # An earlier try whose answer was lost has done it, if the object is the one expected.
         stored = await self._finished_before(target, upload_id, parts)
         if stored is None:

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, LocalTrouble, NotFound, ServiceTrouble
+from traindeck.domain.errors import AppError, LocalTrouble, NotFound, NotUnderstood
 from traindeck.domain.outcomes import of_file, worst
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
@@ -25,11 +25,11 @@ from traindeck.services.http.calls import retried
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import size_of
 from traindeck.services.transfers.digests import has_md5, md5
-from traindeck.services.transfers.downloads import Folders, make_link
 from traindeck.services.transfers.ledger import OnBytes
 from traindeck.services.transfers.local_tree import kept_link
 from traindeck.services.transfers.packing.shard_reading import BlockingSink
 from traindeck.services.transfers.part_files import PartFile
+from traindeck.services.transfers.placing import Folders, make_link
 from traindeck.services.transfers.sides import system_of
 
 _INDEX_STEP = 4 * 1024 * 1024
@@ -101,7 +101,7 @@ class PackedBucket(PackedPlace):
         return await retried(attempt)
 
     def shortage(self, shard: str) -> AppError | None:
-        return ServiceTrouble(text("{place} is shorter than its index says.", place=shard), text("Pack it again."))
+        return NotUnderstood(text("{place} is shorter than its index says.", place=shard), text("Pack it again."))
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,8 +208,8 @@ class Workspace:
         models, shell = self._models, self.shell
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
-        self._transfers = await _added(shell, TransfersFeature(shell, models.transfers))
-        await _added(shell, PreviewsFeature(shell, models.previews, models.storage))
+        self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))
+        await _added(shell, PreviewsFeature(shell, models.previews, models.storage, self.storage.active))
         self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
         await _added(shell, EventsFeature(shell, models.events))

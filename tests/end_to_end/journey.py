@@ -277,7 +277,7 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
     await hands.until(Path(rotated).exists)
-    hands.window.commands.run("run.refresh")
+    hands.window.commands.run("view.refresh")
     bar = hands.window.notice_bar
     await hands.until(lambda: bar.isVisible() and "refused" in bar.title.text())
     tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.remedy.text(),
@@ -360,7 +360,7 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
     await (await program.core.connections.open("lab")).storage.create_bucket(place.bucket)
     program.workspace.storage.open_bucket(place)
     await hands.until(lambda: hands.window.findChildren(BrowserView))
-    hands.window.findChildren(BrowserView)[0].commands.run("object.sync")
+    hands.window.commands.run("object.sync")
     await hands.until(lambda: hands.window.findChildren(SyncDialog))
     sync = hands.window.findChildren(SyncDialog)[0]
     sync.folder.setText(folder)
@@ -443,7 +443,8 @@ async def use_without_the_disk(hands: Hands, folder: str) -> None:
 
 
 async def plan_sync(hands: Hands, view: BrowserView, folder: str) -> SyncDialog:
-    view.commands.run("object.sync")
+    view.came.emit()  # the one that is meant
+    hands.window.commands.run("object.sync")
     await hands.until(lambda: hands.window.findChildren(SyncDialog))
     dialog: SyncDialog = hands.window.findChildren(SyncDialog)[-1]
     dialog.folder.setText(folder)

@@ -204,6 +204,15 @@ class ObjectIndex:
                     places[row_id] = place
         return RankedRows(ids, folders, size_bytes, places)
 
+    def first_named(self, look: Look, begin: str, token: CancelToken) -> int | None:
+        """The number of the first row of `look` whose name begins so."""
+        queries = order_queries(look, begin)
+        with self._reading(token) as db:
+            for query in filter(None, (queries.folders, queries.objects)):
+                if row := db.execute(f"{query} LIMIT 1", queries.values).fetchone():
+                    return int(row[0])
+        return None
+
     def rows(self, ids: Sequence[int]) -> dict[int, Shown]:
         """The rows of these numbers, as far as they are still there."""
         found: dict[int, Shown] = {}

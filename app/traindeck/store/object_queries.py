@@ -21,7 +21,8 @@ class OrderQueries:
     values: Mapping[str, object]
 
 
-def order_queries(look: Look) -> OrderQueries:
+def order_queries(look: Look, begin: str = "") -> OrderQueries:
+    """`begin`: only what is named so at its beginning."""
     values: dict[str, object] = {"start": look.folder, "end": look.folder + BEYOND}
     words = look.search.split()
     if words:
@@ -32,6 +33,10 @@ def order_queries(look: Look) -> OrderQueries:
         values["cut"] = len(look.folder)
         objects = "cut = :cut AND key >= :start AND key < :end"
         folders = "cut = :cut AND path > :start AND path < :end"
+    if begin:
+        values["begin"] = f"{_literal(begin)}%"
+        objects = f"{objects} AND substr(key, cut + 1) LIKE :begin ESCAPE '!'"
+        folders = f"{folders} AND substr(path, cut + 1) LIKE :begin ESCAPE '!'"
     way = "DESC" if look.descending else "ASC"
     last = f"key {way}" if look.column is Column.NAME else "key"
     by = {Column.SIZE: f"size {way}, ", Column.MODIFIED: f"modified_ms {way}, ", Column.CLASS: f"class {way}, "}

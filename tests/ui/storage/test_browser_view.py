@@ -12,16 +12,20 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from support.folder_cloud import FolderCloud, offline
+from support.list_host import ListHost, plain
 from support.panel_bench import TableBench, User, drop, following, light_theme
 from support.waiting import until
 from traindeck.domain.storage.objects import Column, ObjectPath
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.storage.active_list import ONE
 from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.ui.storage.folder_commands import PackDialog, add_pack, add_verify
+from traindeck.ui.storage.folder_commands import PackDialog, pack_command, verify_command
 from traindeck.ui.storage.object_table import SIZE
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.contexts import BUCKET as BUCKET_ROW
+from traindeck.viewmodels.shell.contexts import FOLDER, NOTHING
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.places import Favourites
@@ -51,6 +55,8 @@ class Bench(TableBench):
         self.browser.bucket_names = tree.bucket_names
         self.browser.start()
         self.view = BrowserView(self.browser, tree, self.favourites, theme, user)
+        self.host = ListHost(theme)
+        self.host.take(self.view)
 
     async def rests(self) -> None:
         browser = self.browser
@@ -75,11 +81,11 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot) -> AsyncIterator[Bench
         tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
         tree.use_profile("lab")
         on = Bench(cloud, tree, theme, User(), qtbot)
-        qtbot.addWidget(on.view)
+        qtbot.addWidget(on.host)
         QAbstractItemModelTester(on.view.model, QAbstractItemModelTester.FailureReportingMode.Fatal, on.view)
-        on.view.resize(640, 400)
-        on.view.show()
-        on.view.activateWindow()
+        on.host.resize(640, 400)
+        on.host.show()
+        on.host.activateWindow()
         await on.shows("data", "more", "a.bin", "b.txt")
         await until(on.view.isActiveWindow)
         on.table.setFocus()
@@ -128,6 +134,7 @@ async def _sent(cloud: FolderCloud, source: Path, target: ObjectPath) -> None:
 async def test_addresses_are_pasted_and_refused_with_a_sentence(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         address = on.view.address
+        address.setFocus()
         address.selectAll()
         qtbot.keyClicks(address, '"s3://bucket/data/2.txt"')
         qtbot.keyClick(address, Qt.Key.Key_Return)
@@ -254,13 +261,16 @@ async def test_favourites_are_kept(tmp_path: Path, theme: Theme, qtbot: QtBot) -
 async def test_the_menu_offers_what_is_possible_and_what_others_add(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         ran: list[int] = []
-        on.view.commands.add(
-            Command("object.cut", "Cut", lambda: ran.append(1), shortcut="Ctrl+X", menu=CONTEXT, group=2)
+        on.host.commands.add(
+            Command("object.look", "Look", lambda: ran.append(1), contexts=(NOTHING,)),
+            on.host.active.command("object.never", "Never", print, ONE, 0, contexts=(NOTHING,)),
         )
-        menu = on.view.menu()
-        offered = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions()}
-        assert offered["Upload files…"] and not offered["Delete…"]
-        next(action for action in menu.actions() if action.text().startswith("Cut")).trigger()
+        offered = on.host.offered(on.view)
+        assert offered["Upload files…"] and offered["Look"] and not offered["Never"]
+        menu = on.host.menu(on.view)
+        next(action for action in menu.actions() if plain(action.text()) == "Look").trigger()
+        never = next(action for action in menu.actions() if plain(action.text()) == "Never")
+        assert never.toolTip() == "Select one object or folder first."
         assert ran == [1]
         menu.deleteLater()
         on.select("a.bin", "data")
@@ -277,9 +287,8 @@ async def test_names_that_are_too_long_do_not_widen_the_window(tmp_path: Path, t
 async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path / "cloud", theme, qtbot) as on:
         begun: list[Order] = []
-        add_verify(on.view, begun.append)
-        command = next(one for one in on.view.commands.all() if one.id == "object.verify")
-        assert command.menu == CONTEXT
+        command = verify_command(on.host.active, begun.append)
+        assert set(command.contexts) == {NOTHING, FOLDER, BUCKET_ROW}
         for chosen, place in ((["data"], DATA), (["data", "more"], BUCKET), ([], BUCKET), (["a.bin"], BUCKET)):
             on.select(*chosen)
             command.run()
@@ -296,9 +305,8 @@ async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path,
 async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path / "cloud", theme, qtbot) as on:
         begun: list[tuple[ObjectPath, ObjectPath]] = []
-        add_pack(on.view, lambda source, target: begun.append((source, target)))
-        command = next(one for one in on.view.commands.all() if one.id == "object.pack")
-        assert command.menu == CONTEXT
+        command = pack_command(on.host.active, lambda _, source, target: begun.append((source, target)))
+        assert set(command.contexts) == {NOTHING, FOLDER, BUCKET_ROW}
         for chosen, offered in ((["data"], "obs://bucket/data-shards/"), ([], "")):
             on.select(*chosen)
             command.run()

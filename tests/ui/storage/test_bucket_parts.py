@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -17,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from support.folder_access import OWN, OWNER
 from support.folder_cloud import FolderCloud, offline
 from support.frame_bench import ICONS
+from support.list_host import ListHost
 from support.panel_bench import User
 from support.qt_support import Stalls, press
 from support.servers.anybody import Anybody
@@ -57,6 +59,10 @@ def open_dialog(kind: type[Kind]) -> Kind | None:
     return shown[-1] if shown else None
 
 
+def _empty(tree: BucketTree, user: User, profile: str, bucket: ObjectPath) -> None:
+    tree.remove([bucket], user, profile)
+
+
 async def dialog_of(kind: type[Kind]) -> Kind:
     await until(lambda: open_dialog(kind) is not None)
     found = open_dialog(kind)
@@ -85,7 +91,8 @@ class Bench:
         self.marks = PublicMarks(cloud.connections, self.tree, cloud.scope)
         self.removals = BucketRemovals(cloud.connections, cloud.scope)
         self.removals.removed.connect(lambda *_: self.tree.refresh(None))
-        self.view = BucketView(self.tree, theme, User())
+        self.user = User()
+        self.view = BucketView(self.tree, theme, self.user)
         self.dialogs = PropertyDialogs(theme, cloud.scope, self.window)
         self.parts = BucketDialogs(
             self.dialogs,
@@ -98,9 +105,11 @@ class Bench:
             self._form,
             self._rights,
             self._service,
+            partial(_empty, self.tree, self.user),
         )
         self.parts.attach(self.view)
-        self.parts.extend(self.view)
+        self.host = ListHost(theme)
+        self.host.take(self.view, self.parts.commands(self.host.active))
 
     def _form(self) -> NewBucketForm:
         form = NewBucketForm("lab", self.cloud.connections, self.cloud.scope)
@@ -151,7 +160,11 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot) -> AsyncIterator[Bench
         qtbot.addWidget(on.view)
         on.view.resize(320, 400)
         on.window.show()
-        on.view.show()
+        qtbot.addWidget(on.host)
+        on.host.show()
+        on.host.activateWindow()
+        await until(on.host.isActiveWindow)
+        on.view.rows.setFocus()
         on.tree.use_profile("lab")
         await until(lambda: on.tree.level(None).is_known and on.marks.of("bucket") is not None)
         yield on
@@ -319,6 +332,7 @@ async def test_a_full_bucket_goes_with_its_name_typed_and_can_be_stopped(
     tmp_path: Path, make_theme: Callable[[], Theme], qtbot: QtBot
 ) -> None:
     async with bench(tmp_path, make_theme(), qtbot) as on:
+        on.view.rows.setFocus()
         on.view.rows.setCurrentIndex(on.view.model.index_of(ObjectPath("bucket")))
         qtbot.keyClick(on.view.rows, Qt.Key.Key_Delete)
         question = await dialog_of(Question)

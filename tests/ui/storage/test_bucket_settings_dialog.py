@@ -86,6 +86,7 @@ class Stage:
             lambda: NewBucketForm(LAB, bench.connections, scope),
             lambda profile, bucket: BucketAccess(profile, bucket, bench.connections),
             lambda profile, bucket: BucketService(profile, bucket, bench.connections, bench.unfinished),
+            lambda profile, bucket: None,
         )  # fmt: skip
 
     async def _refused(self, loss: Loss) -> bool:

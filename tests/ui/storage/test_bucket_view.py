@@ -11,12 +11,16 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
 from support.folder_cloud import FolderCloud, code_folder, offline
+from support.list_host import ListHost, plain
 from support.panel_bench import User, drop, following, light_theme
 from support.waiting import until
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.storage.active_list import LIST, PLACE
 from traindeck.ui.storage.bucket_view import BucketView
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.ui.storage.object_list import ObjectList
+from traindeck.viewmodels.shell.contexts import BUCKET as BUCKET_ROW
+from traindeck.viewmodels.shell.contexts import FOLDER, NOTHING
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 
 if TYPE_CHECKING:
@@ -36,8 +40,8 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 
 
 class Bench:
-    def __init__(self, cloud: FolderCloud, tree: BucketTree, view: BucketView, user: User) -> None:
-        self.cloud, self.tree, self.view, self.user = cloud, tree, view, user
+    def __init__(self, cloud: FolderCloud, tree: BucketTree, host: ListHost, view: BucketView, user: User) -> None:
+        self.cloud, self.tree, self.host, self.view, self.user = cloud, tree, host, view, user
 
     async def expand(self, *folders: ObjectPath) -> None:
         for folder in folders:
@@ -66,15 +70,20 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot, *, tested: bool = Fals
             await cloud.storage.put(b"12345", DATA.join(name))
         tree, user = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope), User()
         view = BucketView(tree, theme, user)
-        qtbot.addWidget(view)
+        host = ListHost(theme)
+        host.take(view)
+        qtbot.addWidget(host)
         if tested:  # it looks into every folder, and so reads them all
             QAbstractItemModelTester(view.model, QAbstractItemModelTester.FailureReportingMode.Fatal, view)
-        view.resize(320, 320)
-        view.show()
+        host.resize(320, 320)
+        host.show()
+        host.activateWindow()
+        await until(host.isActiveWindow)
+        view.rows.setFocus()
         tree.use_profile("lab")
         await until(lambda: tree.level(None).is_known)
         with following(tree, cloud.transfers, cloud.scope):
-            yield Bench(cloud, tree, view, user)
+            yield Bench(cloud, tree, host, view, user)
 
 
 async def test_folders_open_one_level_at_a_time(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
@@ -147,22 +156,21 @@ async def test_what_is_added_to_the_tree_is_in_its_menu_and_knows_the_bucket_one
 ) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         seen: list[tuple[str, ObjectPath | None]] = []
-        on.view.commands.add(
-            Command(
-                "bucket.look",
-                "Look",
-                lambda: seen.append((on.view.profile, on.view.place)),
-                lambda: on.view.place is not None,
-                "Ctrl+J",
-                CONTEXT,
-                5,
-            )
+
+        def look(view: ObjectList) -> None:
+            seen.append((view.profile, view.place))
+
+        contexts, keys = (BUCKET_ROW, FOLDER, NOTHING), "Ctrl+J"
+        on.host.commands.add(
+            on.host.active.command("bucket.look", "Look", look, PLACE, 5, contexts=contexts, shortcut=keys, scope=LIST)
         )
-        assert not offered(on.view)["Look"]
+        assert not on.host.offered(on.view)["Look"]
         await on.expand(BUCKET)
         for place in (BUCKET, DATA):
             on.select(place)
-            next(action for action in on.view.menu().actions() if action.text().startswith("Look")).trigger()
+            menu = on.host.menu(on.view)
+            next(action for action in menu.actions() if plain(action.text()) == "Look").trigger()
+            menu.deleteLater()
         assert seen == [("lab", BUCKET), ("lab", DATA)]
         on.view.rows.activateWindow()
         on.view.rows.setFocus()
@@ -186,13 +194,6 @@ async def test_buckets_are_handed_to_those_who_make_open_and_remove_them(
         qtbot.keyClick(on.view.rows, Qt.Key.Key_Delete)
         assert told == ["new", ["bucket"]]
         assert on.user.asked == []
-
-
-def offered(view: BucketView) -> dict[str, bool]:
-    menu = view.menu()
-    found = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions()}
-    menu.deleteLater()
-    return found
 
 
 async def test_a_folder_that_is_opened_before_the_rows_are_laid_out_shows_what_is_in_it(
@@ -225,7 +226,7 @@ async def test_without_a_service_the_panel_says_why(tmp_path: Path, theme: Theme
         on.tree.use_profile("lab")
         await until(lambda: "cannot be reached" in on.view.empty.title.text())
         on.cloud.storage.trouble = None
-        qtbot.mouseClick(on.view.refresh, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(on.view.again, Qt.MouseButton.LeftButton)
         await until(lambda: on.view.rows.isVisible())
 
 
@@ -238,9 +239,9 @@ async def test_buttons_and_menu_offer_what_is_possible(tmp_path: Path, theme: Th
         assert on.view.place == DATA
         on.view.rows.selectAll()
         assert not on.view.send.isEnabled()
-        assert on.view.delete.isEnabled()
-        assert offered(on.view)["Download…"]
-        assert not offered(on.view)["Upload files…"]
+        assert on.view.trash.isEnabled()
+        assert on.host.offered(on.view)["Download…"]
+        assert not on.host.offered(on.view)["Upload files…"]
 
 
 async def test_five_thousand_objects_come_without_a_stall(

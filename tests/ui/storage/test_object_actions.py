@@ -14,6 +14,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from support.folder_cloud import FolderCloud
+from support.list_host import ListHost
 from support.panel_bench import TableBench, User, let_go, light_theme
 from support.waiting import PATIENT_S, until
 from traindeck.domain.storage.objects import ObjectPath
@@ -72,6 +73,9 @@ class Bench(TableBench):
         self.deeds = ObjectActions(self.moving, self.cut, self.tree, self.dragged, user, cloud.scope.start, self.view)
         self.deeds.extend(self.view)
         self.deeds.extend(self.buckets)
+        self.host = ListHost(theme)
+        self.host.take(self.buckets)
+        self.host.take(self.view, self.deeds.commands(self.host.active))
 
     async def press(self, keys: str, widget: QWidget | None = None) -> None:
         widget = widget or self.table
@@ -94,10 +98,9 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot, answer: bool = True) -
         for name in NAMES:
             await cloud.storage.put(name.encode(), BUCKET.join(name))
         on = Bench(cloud, theme, User(answer), qtbot)
-        for view in (on.buckets, on.view):
-            qtbot.addWidget(view)
-            view.resize(640, 400)
-            view.show()
+        qtbot.addWidget(on.host)
+        on.host.resize(1280, 400)
+        on.host.show()
         for model in (on.buckets.model, on.view.model):
             QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal, on.view)
         on.view.activateWindow()
@@ -331,8 +334,7 @@ async def test_the_tree_takes_and_gives_what_the_table_does(tmp_path: Path, them
         choose("data/")
         await on.press("Ctrl+V", rows)
         await until(lambda: "data/b.txt" in on.stored() and "b.txt" not in on.stored())
-        titles = [action.text().split("\t")[0] for action in on.buckets.menu().actions()]
-        assert {"Cut", "Copy", "Paste", "Rename…", "Move to…"} <= set(titles)
+        assert {"Cut", "Copy", "Paste", "Rename…", "Move to…", "Copy to…"} <= set(on.host.offered(on.buckets))
 
 
 async def test_an_empty_folder_takes_what_is_dropped_on_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -16,6 +16,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 
 from support.folder_cloud import FolderCloud
+from support.list_host import ListHost
 from support.panel_bench import User, light_theme
 from support.servers.handed_on import fetched
 from support.servers.lab_control import Control
@@ -42,7 +43,7 @@ from traindeck.ui.storage.object_pages import (
     ObjectGeneralPage,
     ObjectMetadataPage,
 )
-from traindeck.ui.storage.object_properties import ManyChangesPage, ManySummaryPage, ObjectPropertiesExtension
+from traindeck.ui.storage.object_properties import ManyChangesPage, ManySummaryPage, ObjectPropertiesDialogs
 from traindeck.ui.storage.object_table import CLASS, NAME
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
 from traindeck.viewmodels.shell.journal import Journal
@@ -97,14 +98,17 @@ class Bench:
         self.window = QWidget()
         self.dialogs = PropertyDialogs(theme, cloud.scope, self.window)
         self.view = BrowserView(self.browser, tree, favourites, theme, self.user)
-        ObjectPropertiesExtension(
+        properties = ObjectPropertiesDialogs(
             self.dialogs,
             lambda profile, path: ObjectSheet(profile, path, cloud.connections, cloud.planes, cloud.disk),
             BulkWork(cloud.connections, cloud.scope, self.journal).of,
             theme,
             cloud.scope,
             self.user,
-        ).extend(self.view)
+            tree.was_touched,
+        )
+        self.host = ListHost(theme)
+        self.host.take(self.view, properties.commands(self.host.active))
 
     async def objects(self) -> ObsObjects:
         return (await self.cloud.connections.open("lab")).objects
@@ -136,7 +140,7 @@ class Bench:
             before.done(0)
             await until(lambda: self.dialog() is None)
         self.select(*names)
-        self.view.commands.run(command)
+        self.host.commands.run(command)
         await until(lambda: self.dialog() is not None)
         return await self.turn(kind)
 
@@ -177,10 +181,10 @@ async def bench(
     await way.put(b"12345", *(place.join(key) for key in ("a 数据.csv", "b.bin", "d/1", "d/2", "d/deep/3")))
     async with LabCloud(folder, way.at(**dict[str, Any](fields))) as cloud:
         at = Bench(cloud, place, theme, qtbot)
-        qtbot.addWidget(at.view)
+        qtbot.addWidget(at.host)
         at.browser.start()
-        at.view.resize(800, 400)
-        at.view.show()
+        at.host.resize(800, 400)
+        at.host.show()
         at.window.show()
         if not fields:
             await until(lambda: at.names() == ["d", "a 数据.csv", "b.bin"])
@@ -195,7 +199,7 @@ async def test_what_is_known_is_shown_by_key_and_can_be_copied(
     lab: LabProcess, tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
     async with bench(lab, tmp_path, theme, qtbot) as at:
-        enabled = {command.id: command.enabled for command in at.view.commands.all()}
+        enabled = {command.id: command.enabled for command in at.host.commands.all()}
         assert not enabled["object.properties"]() and not enabled["object.link"]()
         at.select("d")
         assert enabled["object.properties"]() and not enabled["object.link"]()
@@ -219,7 +223,7 @@ async def test_what_is_known_is_shown_by_key_and_can_be_copied(
         assert f"Address: {at.place.join('a 数据.csv')}" in QGuiApplication.clipboard().text()
         assert at.dialog() is not None
         # The same object again is the same dialog; another one has its own.
-        at.view.commands.run("object.properties")
+        at.host.commands.run("object.properties")
         await asyncio.sleep(0)
         assert len([one for one in at.window.findChildren(PropertyDialog) if one.isVisible()]) == 1
 
@@ -521,7 +525,7 @@ async def test_a_dead_line_is_said_where_the_facts_would_be(
     async with bench(lab, tmp_path, theme, qtbot) as at:
         at.select("b.bin")
         at.cloud.way = replace(at.cloud.way, profile=replace(at.cloud.way.profile, obs_endpoint="http://127.0.0.1:9"))
-        at.view.commands.run("object.properties")
+        at.host.commands.run("object.properties")
         await until(lambda: at.dialog() is not None)
         dialog = at.dialog()
         assert dialog is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import say
+from traindeck.domain.texts import Text, say, text
 from traindeck.ui.jobs.again_strip import AgainStrip
 from traindeck.ui.jobs.job_form_view import JobFormView
 from traindeck.ui.jobs.run_actions import RunAction, run_actions
@@ -17,12 +17,15 @@ from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.jobs.run_rows import RunRows
 from traindeck.ui.kit.dialogs import chosen_file, chosen_place
+from traindeck.ui.kit.edits import REFRESH, edit_of
 from traindeck.ui.logs.log_view import LogView
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
-from traindeck.viewmodels.jobs.run_page import RunPage, job_words
+from traindeck.viewmodels.jobs.run_page import RunPage, job_words, state_words
 from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
-from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.commands import Command, always
+from traindeck.viewmodels.shell.contexts import ANYWHERE
+from traindeck.viewmodels.shell.finding import Entry
 from traindeck.viewmodels.shell.journal import Subject, Topic
 
 FOLLOWING = "run"
@@ -30,6 +33,8 @@ FOLLOWING = "run"
 _PINNED = "run."
 _SCOPE = "runs"
 """Where the keys of runs count."""
+_NO_RUN = text("Select a run first.")
+_OTHER_STATE = text("The state of this run does not allow it.")
 _TOML = "TOML (*.toml)"
 
 
@@ -70,15 +75,22 @@ class JobsFeature(Feature):
         opening = partial(self.shell.tasks.start, "open a job file", self._open_job)
         saving = partial(self.shell.tasks.start, "save a job file", self._save_job)
         return [
-            Command("file.sample", say("&Sample project"), self.fill_in_sample, menu="file", group=0, icon="flask"),
+            Command("job.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="job", icon="plus"),
+            Command("job.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="job"),
+            Command("job.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="job"),
+            Command("job.sample", say("&Sample project"), self.fill_in_sample, menu="job", group=1, icon="flask"),
+            Command("job.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="job", group=2),
             Command("run.sample", say("&Run the sample"), self._room.sample_run.start, menu="run", group=0),
-            Command("file.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="file", group=1),
-            Command("file.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="file", group=1),
-            Command("file.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="file", group=1),
-            Command("run.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="run", group=0),
             *map(self._command, run_actions(self._room.runs, self.shell.confirm)),
-            Command("run.refresh", say("&Refresh"), self._refresh, shortcut="F5", menu="run", group=9),
+            Command(
+                "view.refresh", say("&Refresh"), self._refresh, always, "F5", "view", contexts=ANYWHERE, icon="refresh"
+            ),
         ]
+
+    def offers(self) -> Iterable[Entry]:
+        for run in self._room.runs.state.runs:
+            title, detail = f"{job_words(run)} {run.number}", f"{say('Run')} · {state_words(run)}"
+            yield Entry(f"run.{run.id}", title, partial(self.open_run, run), detail, "runs", also=run.name)
 
     def _command(self, action: RunAction) -> Command:
         """The same for the run that is meant."""
@@ -90,9 +102,13 @@ class JobsFeature(Feature):
         def fits() -> bool:
             return (run := self._run()) is not None and action.fits(run)
 
+        def needs() -> Text:
+            return _NO_RUN if self._run() is None else _OTHER_STATE
+
         return Command(
-            action.id, action.title, act, fits, action.keys, "run", action.group, icon=action.icon, scope=_SCOPE
-        )
+            action.id, action.title, act, fits, action.keys, "run", action.group,
+            icon=action.icon, scope=_SCOPE, needs=needs,
+        )  # fmt: skip
 
     def _run(self) -> Run | None:
         page = self._pages.get(self.shell.window.current_tab())
@@ -186,6 +202,10 @@ class JobsFeature(Feature):
         self.shell.show_dock("job")
 
     def _refresh(self) -> None:
+        """The panel that has the focus, if it knows how, else all there is."""
+        if (own := edit_of(REFRESH)) is not None:
+            own.run()
+            return
         self._room.refresh()
         self._storage.buckets.refresh()
 

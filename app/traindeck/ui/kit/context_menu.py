@@ -1,18 +1,27 @@
-"""The context menu and the keys of what has commands of its own: a bucket's tab, the tree of buckets."""
+"""Context menus, made from the commands that name them, and what all menus have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from traindeck.ui.kit.theme import Theme
-from traindeck.viewmodels.shell.commands import CONTEXT, Command, Commands
+from traindeck.viewmodels.shell.commands import Command, Commands
+from traindeck.viewmodels.shell.mnemonics import with_mnemonics
+
+
+def keys_of(shortcut: str) -> list[QKeySequence]:
+    """Return stands for Enter, too."""
+    keys = [shortcut] if shortcut else []
+    if shortcut.endswith("Return"):
+        keys.append(shortcut.removesuffix("Return") + "Enter")
+    return [QKeySequence(one) for one in keys]
 
 
 def keys_words(shortcut: str) -> str:
@@ -20,55 +29,40 @@ def keys_words(shortcut: str) -> str:
     return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
 
 
-def in_groups(commands: Commands, menu: str) -> list[list[Command]]:
+def in_groups(members: Iterable[Command]) -> list[list[Command]]:
     """Those of one menu; a line parts two groups."""
     group_of = attrgetter("group")
-    members = sorted((command for command in commands.all() if command.menu == menu), key=group_of)
-    return [list(group) for _, group in groupby(members, group_of)]
+    return [list(group) for _, group in groupby(sorted(members, key=group_of), group_of)]
 
 
-def context_menu(commands: Commands, theme: Theme, parent: QWidget) -> QMenu:
+def letter_entries(menu: QMenu) -> None:
+    """Give every entry a letter of its own."""
+    entries = [action for action in menu.actions() if not action.isSeparator()]
+    parts = [action.text().partition("\t") for action in entries]
+    titles = with_mnemonics([title for title, _, _ in parts])
+    for action, title, (_, tab, keys) in zip(entries, titles, parts, strict=True):
+        action.setText(f"{title}{tab}{keys}")
+
+
+def context_menu(commands: Commands, context: str, theme: Theme, parent: QWidget) -> QMenu:
     """What can be done with what is selected."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    for group in in_groups(commands, CONTEXT):
+    menu.setToolTipsVisible(True)
+    for group in in_groups(command for command in commands.all() if context in command.contexts):
         if menu.actions():
             menu.addSeparator()
         for command in group:
-            # The key is shown, not registered: what shows the menu acts on it.
+            # The key is shown, not registered: it is that of the window's own action.
             keys = keys_words(command.shortcut)
             action = menu.addAction(f"{command.title}\t{keys}" if keys else command.title)
             if command.icon:
                 action.setIcon(theme.icon(command.icon))
             action.setEnabled(command.enabled())
+            action.setToolTip(command.why_not())
+            if command.checked is not None:
+                action.setCheckable(True)
+                action.setChecked(command.checked())
             action.triggered.connect(partial(commands.run, command.id))
+    letter_entries(menu)
     return menu
-
-
-class Keys:
-    """The shortcuts of `commands` wherever in `widget` one is; `own` are those the widget acts on by itself."""
-
-    def __init__(
-        self,
-        commands: Commands,
-        widget: QWidget,
-        own: Collection[str] = (),
-        context: Qt.ShortcutContext = Qt.ShortcutContext.WidgetWithChildrenShortcut,
-    ) -> None:
-        self._commands = commands
-        self._widget = widget
-        self._own = own
-        self._context = context
-        self._bound: dict[str, QShortcut] = {}
-        commands.changed.connect(self._bind)
-        self._bind()
-
-    def _bind(self) -> None:
-        wanted = {keys: command_id for keys, command_id in self._commands.shortcuts().items() if keys not in self._own}
-        for keys in [keys for keys in self._bound if keys not in wanted]:
-            self._bound.pop(keys).deleteLater()
-        for keys, command_id in wanted.items():
-            if keys not in self._bound:
-                shortcut = self._bound[keys] = QShortcut(QKeySequence(keys), self._widget)
-                shortcut.setContext(self._context)
-                shortcut.activated.connect(partial(self._commands.run, command_id))

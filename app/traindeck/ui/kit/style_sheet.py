@@ -22,6 +22,7 @@ QLabel[role="small"] { color: $dim; font-size: ${small_pt}pt; }
 QLabel[role="error"] { color: $bad; }
 QLabel[role="good"] { color: $good; }
 QLabel[role="warn"] { color: $warn; }
+QLabel[role="key"] { color: $dim; font-weight: 600; }
 QLabel[role="chip"] { background: $hover; color: $text; border-radius: 9px; padding: 2px 8px; }
 QLabel[role="chip-good"] { background: $good_soft; color: $good; border-radius: 9px; padding: 2px 8px; }
 QLabel[role="chip-warn"] { background: $warn_soft; color: $warn; border-radius: 9px; padding: 2px 8px; }
@@ -191,7 +192,7 @@ QScrollBar::handle:hover { background: $border_strong; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
-QDialog[role="palette"] { background: $surface; border: 1px solid $border_strong; border-radius: 8px; }
+QFrame[role="palette"] { background: $surface; border: 1px solid $border_strong; border-radius: 8px; }
 QLineEdit[role="palette"] {
     border: none; border-bottom: 1px solid $border; border-radius: 0; padding: 9px 12px; font-size: ${heading_pt}pt;
 }

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QElapsedTimer,
+    QEvent,
+    QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
     Qt,
     SignalInstance,
 )
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QHeaderView,
+    QStyle,
+    QStyleOptionViewItem,
+    QTableView,
+)
 
 from traindeck.ui.kit.theme import ROW
 
@@ -73,7 +83,54 @@ class TitledModel(QAbstractTableModel):
         return None
 
 
-class KeyedView(_View):
+class FocusedView(_View):
+    """A view whose selection is paler while it has not the focus, and in which letters that follow one another search.
+
+    While somebody types a name, a letter in it is no command.
+    """
+
+    search_column = 0
+
+    _typed: QElapsedTimer | None = None
+
+    def initViewItemOption(self, option: QStyleOptionViewItem) -> None:
+        super().initViewItemOption(option)
+        if not self.hasFocus():
+            option.state &= ~QStyle.StateFlag.State_Active
+
+    def event(self, event: QEvent) -> bool:
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and self._is_searching() and _is_letter(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._is_searching() and _is_letter(event):
+            self.keyboardSearch(event.text())  # a blank, too
+        else:
+            super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        if self._typed is None:
+            self._typed = QElapsedTimer()
+        self._typed.start()
+        current = self.currentIndex()
+        if isinstance(self, QTableView) and current.isValid() and current.column() != self.search_column:
+            searched = current.siblingAtColumn(self.search_column)
+            self.selectionModel().setCurrentIndex(searched, QItemSelectionModel.SelectionFlag.NoUpdate)
+        super().keyboardSearch(search)
+
+    def _is_searching(self) -> bool:
+        return self._typed is not None and self._typed.elapsed() < QApplication.keyboardInputInterval()
+
+
+def _is_letter(event: QKeyEvent) -> bool:
+    is_plain = event.modifiers() in (*_PLAIN, Qt.KeyboardModifier.ShiftModifier)
+    return is_plain and bool(event.text()) and event.text().isprintable()
+
+
+class KeyedView(FocusedView):
     """A view that tells which of its keys were pressed; one held down counts once."""
 
     def keys(self) -> Mapping[Qt.Key, SignalInstance]:
@@ -87,6 +144,8 @@ class KeyedView(_View):
         is_shifted = event.modifiers() == Qt.KeyboardModifier.ShiftModifier
         known = self.shifted_keys() if is_shifted else self.keys() if event.modifiers() in _PLAIN else {}
         key = Qt.Key(event.key())
+        if self._is_searching() and _is_letter(event):
+            known = {}
         wanted = known.get(Qt.Key.Key_Return if key == Qt.Key.Key_Enter else key)
         if wanted is None:
             super().keyPressEvent(event)

@@ -21,6 +21,8 @@ ROW = 28  # height of a row that holds a button or a field
 _CHINESE_FONTS = ("Microsoft YaHei UI", "PingFang SC", "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei")
 _CHINESE_MONO_FONTS = ("Noto Sans Mono CJK SC", *_CHINESE_FONTS)
 
+_TYPING_MS = 1000  # letters that follow one another so soon look for one name in a list
+
 
 _COLORS = {
     "window": ("#f3f4f7", "#171a1f"),  # behind everything
@@ -70,6 +72,7 @@ class Theme(QObject):
         self._base_font.setFamilies([QFontInfo(self._base_font).family(), *_CHINESE_FONTS])
         application.setFont(self._base_font)
         application.setStyle(QStyleFactory.create("Fusion"))
+        application.setKeyboardInputInterval(_TYPING_MS)
         self.choose(chosen)
         application.styleHints().colorSchemeChanged.connect(self._follow)
 

@@ -29,6 +29,7 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
+from traindeck.ui.kit.edits import FIND, Edit, Edits, HasEdits
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import one_line, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -392,7 +393,7 @@ class FindBar(QWidget):
         self.hits.setText(found if is_all else say("Hits so far: {count}", count=f"{count:,}"))
 
 
-class LogView(QWidget):
+class LogView(HasEdits, QWidget):
     """Shows LogFeed."""
 
     def __init__(self, feed: LogFeed, theme: Theme) -> None:
@@ -442,10 +443,11 @@ class LogView(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(80 * SPACE, 30 * SPACE)
 
+    def edits(self) -> Edits:
+        return {FIND: Edit(self.find_bar.open_bar, self._inside.isVisible)}
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_F and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
-            self.find_bar.open_bar()
-        elif event.key() == Qt.Key.Key_Escape and self.find_bar.isVisible():
+        if event.key() == Qt.Key.Key_Escape and self.find_bar.isVisible():
             self.find_bar.close_bar()
         else:
             super().keyPressEvent(event)

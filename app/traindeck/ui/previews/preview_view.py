@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
-from PySide6.QtGui import QHideEvent, QImage, QKeyEvent, QShowEvent
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer
+from PySide6.QtGui import QHideEvent, QImage, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QPushButton, QStackedLayout, QWidget
 
 from traindeck.domain.previews import (
-    MOST_EDITED,
     ArchivePage,
     BytesPage,
     PicturePage,
@@ -38,7 +37,6 @@ from traindeck.viewmodels.previews.preview import (
     more_words,
     waiting_words,
 )
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
 
 
 class PreviewView(QWidget):
@@ -234,27 +232,17 @@ class PreviewFollower(QObject):
         self._settling.setSingleShot(True)
         self._settling.setInterval(0)
         self._settling.timeout.connect(self._tell)
-        view.commands.add(
-            Command("object.preview", say("Preview"), preview.wanted.emit, shortcut="Space", menu=CONTEXT, icon="eye"),
-            Command("object.edit", say("Edit text…"), self._edit, self._can_edit, menu=CONTEXT, icon="edit"),
-        )
         view.table.selectionModel().selectionChanged.connect(self._settling.start)
         view.table.selectionModel().currentChanged.connect(self._settling.start)
         browser.moved.connect(self._settling.start)
         browser.rows.replaced.connect(self._settling.start)
         browser.rows.read.connect(self._settling.start)
         view.installEventFilter(self)
-        view.table.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Show and watched is self._view:
             self._told = None
             self._settling.start()
-        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and watched is self._view.table:
-            is_plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
-            if event.key() == Qt.Key.Key_Space and is_plain and not event.isAutoRepeat():
-                self._view.commands.run("object.preview")
-                return True
         return super().eventFilter(watched, event)
 
     def chosen(self) -> ObjectPath | None:
@@ -274,15 +262,3 @@ class PreviewFollower(QObject):
             return
         self._told = chosen
         self._preview.choose(self._browser.profile, chosen)
-
-    def _can_edit(self) -> bool:
-        table = self._view.table
-        if table.count_selected() != 1:
-            return False
-        shown = self._view.model.shown(self._view.model.index(table.ranges()[0][0], 0))
-        size = None if shown is None or shown.entry.path.is_folder else shown.entry.size_bytes
-        return size is not None and size <= MOST_EDITED
-
-    def _edit(self) -> None:
-        if (chosen := self.chosen()) is not None:
-            self._preview.edit_wanted.emit(self._browser.profile, chosen)

@@ -1,14 +1,17 @@
-"""Type a few letters of what you want, press Enter."""
+"""Type a few letters of what you want, press Enter.
+
+A part of the main window, not a window of its own: no window manager stands between it and the keyboard.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPoint, Qt, QTimer
-from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QRect, QSize, Qt, QTimer
+from PySide6.QtGui import QIcon, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
-    QDialog,
+    QApplication,
+    QFrame,
     QLineEdit,
     QListView,
     QStyle,
@@ -16,113 +19,206 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QWidget,
 )
+from shiboken6 import isValid
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.context_menu import keys_words
-from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.layouts import column_of, label
 from traindeck.ui.kit.tables import Index
-from traindeck.ui.kit.theme import Theme, set_role
-from traindeck.viewmodels.shell.commands import Command, Commands, matching
+from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.viewmodels.shell.finding import Entry, Finder, Recent, nothing_found
 
 _MOVES = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
-_SHORTCUT = Qt.ItemDataRole.UserRole
+_WIDTH, _HEIGHT, _TOP = 80 * SPACE, 54 * SPACE, 8 * SPACE
+_PAD = 10
+_ENTRY = Qt.ItemDataRole.UserRole
 
 
 class _Found(QAbstractListModel):
-    """The commands that match what was typed."""
+    """What matches what was typed."""
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
-        self.commands: list[Command] = []
+        self._theme = theme
+        self.entries: list[Entry] = []
 
-    def show(self, commands: list[Command]) -> None:
+    def show(self, entries: list[Entry]) -> None:
         self.beginResetModel()
-        self.commands = commands
+        self.entries = entries
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        return 0 if parent.isValid() else len(self.commands)
+        return 0 if parent.isValid() else len(self.entries)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
-        command = self.commands[index.row()]
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | QIcon | Entry | None:
+        entry = self.entries[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return command.plain_title
-        if role == _SHORTCUT:
-            return keys_words(command.shortcut)
-        return None
+            return entry.title
+        if role == Qt.ItemDataRole.DecorationRole and entry.icon:
+            return self._theme.icon(entry.icon, "dim")
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return ". ".join(filter(None, (entry.title, entry.detail, keys_words(entry.keys))))
+        return entry if role == _ENTRY else None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if not self.commands[index.row()].enabled():
+        if not self.entries[index.row()].enabled:
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
 
-class _WithShortcut(QStyledItemDelegate):
-    """The title on the left, its shortcut on the right."""
+class _Row(QStyledItemDelegate):
+    """Icon and title on the left; on the right where it stands, and its key."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._theme = theme
 
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(0, option.fontMetrics.height() + 2 * SPACE - 2)
+
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        super().paint(painter, option, index)
+        entry: Entry = index.data(_ENTRY)
+        own = QStyleOptionViewItem(option)
+        self.initStyleOption(own, index)
+        own.text = ""
+        icon, own.icon = own.icon, QIcon()
+        style = own.widget.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, own, painter, own.widget)
         is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        can_be_done = bool(index.flags() & Qt.ItemFlag.ItemIsEnabled)
+        title = "on_selection" if is_selected else "text" if entry.enabled else "disabled"
+        aside = "on_selection" if is_selected else "dim" if entry.enabled else "disabled"
+        place = own.rect.adjusted(_PAD, 0, -_PAD, 0)
         painter.save()
-        painter.setPen(self._theme.color("on_selection" if is_selected else "dim" if can_be_done else "disabled"))
-        place = option.rect.adjusted(8, 0, -10, 0)
-        painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(index.data(_SHORTCUT)))
+        icon.paint(painter, QRect(place.left(), place.center().y() - 7, 16, 16))
+        place.setLeft(place.left() + 16 + SPACE)
+        place.setRight(place.right() - self._words(painter, place, keys_words(entry.keys), aside, place.width()))
+        room = min(place.width(), own.fontMetrics.horizontalAdvance(entry.title) + 2)
+        words = own.fontMetrics.elidedText(entry.title, Qt.TextElideMode.ElideMiddle, place.width())
+        painter.setPen(self._theme.color(title))
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
+        self._words(painter, place, entry.detail, aside, place.width() - room - 2 * SPACE)
         painter.restore()
 
+    def _words(self, painter: QPainter, place: QRect, words: str, color: str, room: int) -> int:
+        """At the right end; the answer is how much of the row they take."""
+        if not words or room <= 3 * SPACE:
+            return 0
+        metrics = painter.fontMetrics()
+        words = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room)
+        painter.setPen(self._theme.color(color))
+        painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words)
+        return metrics.horizontalAdvance(words) + 2 * SPACE
 
-class CommandPalette(QDialog):
-    """Every command, filtered while typing."""
 
-    def __init__(self, commands: Sequence[Commands], theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
-        self._commands = commands
-        self._owners = {command.id: source for source in commands for command in source.all()}
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(say("Commands"))
-        set_role(self, "palette")
+class CommandPalette(QWidget):
+    """Covers the window, so that a click beside it closes it."""
+
+    def __init__(self, finder: Finder, recent: Recent, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self._finder = finder
+        self._recent = recent
+        self._before = QApplication.focusWidget()
+        self._frame = QFrame(self)
+        set_role(self._frame, "palette")
         self.typed = QLineEdit()
-        self.typed.setPlaceholderText(say("What do you want to do?"))
-        self.typed.setAccessibleName(say("Filter commands"))
+        self.typed.setPlaceholderText(say("Commands, runs, buckets, settings"))
+        self.typed.setAccessibleName(say("Search for commands, runs, buckets and settings"))
         set_role(self.typed, "palette")
         self.list = QListView()
         self.list.setUniformItemSizes(True)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setAccessibleName(say("Commands"))
-        self.list.setItemDelegate(_WithShortcut(theme, self.list))
+        self.list.setAccessibleName(say("Found"))
+        self.list.setItemDelegate(_Row(theme, self.list))
         set_role(self.list, "palette")
-        self._found = _Found(self)
+        self.nothing = label("", "dim")
+        self.nothing.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
+        self._found = _Found(theme, self)
         self.list.setModel(self._found)
-        column_of(self.typed, self.list, inside=self, margins=1, spacing=0)
+        column_of(self.typed, (self.list, 1), self.nothing, inside=self._frame, margins=1, spacing=0)
         self.setFocusProxy(self.typed)
         self.typed.installEventFilter(self)
+        window.installEventFilter(self)
         self.typed.textChanged.connect(self._filter)
-        self.typed.returnPressed.connect(lambda: self._run(self.list.currentIndex()))
-        self.list.clicked.connect(self._run)
+        self.typed.returnPressed.connect(lambda: self._act(self.list.currentIndex()))
+        self.list.clicked.connect(self._act)
         self._filter("")
-        self.resize(min(560, parent.width() - 40), min(400, parent.height() - 80))
-        self.move(parent.mapToGlobal(QPoint((parent.width() - self.width()) // 2, 64)))
+
+    def open(self) -> None:
+        self._place()
+        self.show()
+        self.raise_()
+        self.window().activateWindow()  # a floating panel may have been in use
+        self.typed.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def leave(self) -> None:
+        """The focus goes back to where it was."""
+        if not self.isVisible():
+            return
+        self.hide()
+        self.deleteLater()
+        if self._before is not None and isValid(self._before) and self._before.isVisible():
+            self._before.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # asked by Qt
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in _MOVES:
-            self.list.keyPressEvent(event)
+        if watched is not self.typed:
+            if event.type() == QEvent.Type.Resize:
+                self._place()
+        elif event.type() == QEvent.Type.ShortcutOverride:
+            event.accept()  # no command takes a key from it
             return True
+        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._on_key(event)
         return super().eventFilter(watched, event)
 
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """Tab stays in it."""
+        down, none = Qt.Key.Key_Down if is_next else Qt.Key.Key_Up, Qt.KeyboardModifier.NoModifier
+        self.list.keyPressEvent(QKeyEvent(QEvent.Type.KeyPress, down, none))
+        return True
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.leave()
+
+    # inside
+
+    def _place(self) -> None:
+        window = self.window()
+        self.setGeometry(window.rect())
+        width = min(_WIDTH, window.width() - 4 * SPACE)
+        height = min(_HEIGHT, window.height() - 2 * _TOP)
+        self._frame.setGeometry((window.width() - width) // 2, _TOP, width, height)
+
+    def _on_key(self, event: QKeyEvent) -> bool:
+        if event.key() in _MOVES:
+            self.list.keyPressEvent(event)
+            return True
+        is_again = event.key() == Qt.Key.Key_K and event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        if is_again or event.key() == Qt.Key.Key_Escape:
+            self.leave()
+            return True
+        return False
+
     def _filter(self, typed: str) -> None:
-        self._found.show(matching((command for source in self._commands for command in source.all()), typed))
-        first = next((row for row, command in enumerate(self._found.commands) if command.enabled()), None)
+        found = self._finder.find(typed)
+        self._found.show(found)
+        self.list.setVisible(bool(found))
+        self.nothing.setVisible(not found)
+        self.nothing.setText(nothing_found(typed))
+        first = next((row for row, entry in enumerate(found) if entry.enabled), None)
         if first is not None:
             self.list.setCurrentIndex(self._found.index(first))
 
-    def _run(self, index: QModelIndex) -> None:
-        if not index.isValid() or not (command := self._found.commands[index.row()]).enabled():
+    def _act(self, index: QModelIndex) -> None:
+        if not index.isValid() or not (entry := self._found.entries[index.row()]).enabled:
             return
-        self.close()
-        # After the palette is gone: the command may open a dialog, which wants the focus.
-        owner = self._owners[command.id]
-        QTimer.singleShot(0, owner, partial(owner.run, command.id))
+        self._recent.use(entry.id)
+        self.leave()
+        # After the focus is back: what is done may ask where it is, or open a dialog that wants it.
+        QTimer.singleShot(0, self.window(), partial(_run, entry))
+
+
+def _run(entry: Entry) -> None:
+    entry.act()

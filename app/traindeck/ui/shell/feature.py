@@ -14,6 +14,7 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow, Make
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.finding import Entry
 from traindeck.viewmodels.shell.journal import Topic
 
 if TYPE_CHECKING:  # questions are asked before anything of this needs to be loaded
@@ -49,6 +50,10 @@ class Shell:
     def add_commands(self) -> None:
         """All in one go: the menus are built anew each time."""
         self.commands.add(*(command for feature in self._features for command in feature.commands()))
+
+    def offers(self) -> Iterable[Entry]:
+        """What the palette finds besides commands."""
+        return (entry for feature in self._features for entry in feature.offers())
 
     def extend(self, view: ObjectList) -> None:
         """For each new list of objects, whatever the rooms have to add to it."""
@@ -136,8 +141,12 @@ class Feature:
         """For menus, toolbar, palette and shortcuts: each is declared here and nowhere else."""
         return ()
 
+    def offers(self) -> Iterable[Entry]:
+        """What the palette finds besides commands: asked each time it opens, so it must be at hand."""
+        return ()
+
     def extend(self, view: ObjectList) -> None:
-        """Add to a new list of objects; what is added to its commands is in its context menu and in the palette."""
+        """Add to a new list of objects."""
 
     def news(self) -> Subscriptions:
         """What view-models tell this window, for as long as it is there."""

@@ -11,19 +11,23 @@ from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
 from traindeck import __version__
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import CHINESE, ENGLISH, say
+from traindeck.domain.texts import CHINESE, ENGLISH, say, text
 from traindeck.ui.kit.dialogs import DIALOG_MARGINS, closing
+from traindeck.ui.kit.edits import Edit
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.command_palette import CommandPalette
+from traindeck.ui.shell.edit_commands import edit_commands
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import MainWindow
+from traindeck.ui.shell.menus import menu_titles
 from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.ui.shell.toasts import Toasts
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.finding import Entry, Finder, Offer, command_entries
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
 from traindeck.viewmodels.shell.status import Status
@@ -62,13 +66,27 @@ class FrameFeature(Feature):
         ]
 
     def commands(self) -> Iterable[Command]:
-        journal = self._journal
         return [
-            Command("edit.undo", say("&Undo"), journal.undo_last, self._can_undo, "Ctrl+Z", menu="edit"),
-            Command("view.messages", say("Go to the newest &message"), self.toasts.take_focus, self._has_toast, "F8"),
+            *edit_commands(Edit(self._journal.undo_last, self._can_undo)),
+            _in_view(
+                "view.messages",
+                say("Go to the newest &message"),
+                self.toasts.take_focus,
+                self._has_toast,
+                "F8",
+                group=1,
+                needs=text("There is no message."),
+            ),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help"),
-            *frame_commands(self.shell.window, self._preferences, self.shell.request_quit),
+            *frame_commands(self.shell.window, self._preferences, self.shell.request_quit, self.shell.offers),
         ]
+
+    def offers(self) -> Iterable[Entry]:
+        """The tabs that are open."""
+        window = self.shell.window
+        for key in window.open_tabs():
+            title, act = window.tab_title(key), partial(window.open_tab, key, "", QWidget)
+            yield Entry(f"tab.{key}", title, act, say("Open tab"), "window")
 
     def _can_undo(self) -> bool:
         return self._journal.last_undoable is not None
@@ -92,14 +110,18 @@ class FrameFeature(Feature):
         return WelcomePage(self.shell.theme, self._sample, self._connect)
 
 
-def frame_commands(window: MainWindow, preferences: Preferences, quit_program: Callable[[], None]) -> list[Command]:
-    """To be added to the window's commands once it exists; `view` menu first, then `file` and `help`."""
+def frame_commands(
+    window: MainWindow, preferences: Preferences, quit_program: Callable[[], None], offer: Offer = tuple
+) -> list[Command]:
+    """To be added to the window's commands once it exists; `offer` is what else the palette finds."""
 
     def open_palette() -> None:
-        CommandPalette(window.commands_in_front(), window.theme, window).open()
+        entries = [*command_entries(window.commands, menu_titles()), *offer()]
+        recent = preferences.recent
+        CommandPalette(Finder(entries, recent.ids), recent, window.theme, window).open()
 
     def open_sheet() -> None:
-        ShortcutSheet(window.commands_in_front(), window).open()
+        ShortcutSheet(window.commands, window).open()
 
     def open_about() -> None:
         About(window.theme, window).open()

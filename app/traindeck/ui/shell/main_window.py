@@ -147,6 +147,9 @@ class MainWindow(QMainWindow):
         if key in self._pages:
             self.tabs.setTabText(self.tabs.indexOf(self._pages[key]), title)
 
+    def tab_title(self, key: str) -> str:
+        return self.tabs.tabText(self.tabs.indexOf(self._pages[key]))
+
     def mark_tab(self, key: str, icon: QIcon, words: str) -> None:
         """Show something about the page beside its title; an icon that is none and no words take it away."""
         if key in self._pages:
@@ -175,11 +178,6 @@ class MainWindow(QMainWindow):
 
     def current_tab(self) -> str:
         return self._key_of(self.tabs.currentIndex())
-
-    def commands_in_front(self) -> list[Commands]:
-        """Those of the window, and those of the page in front when it has some."""
-        own = getattr(self.tabs.currentWidget(), "commands", None)
-        return [self.commands, *([own] if isinstance(own, Commands) else [])]
 
     # docks
 
@@ -384,7 +382,7 @@ class MainWindow(QMainWindow):
 
 
 # The way to one's own account is always in sight.
-_TOOLBAR = ("file.sample", "run.again", "run.stop", "run.log", SPACER, "view.palette", "account.connect")
+_TOOLBAR = ("job.sample", "run.again", "run.stop", "run.log", SPACER, "view.palette", "account.connect")
 
 
 def make_frame(theme: Theme, notices: Notices, layout: WindowState, request_quit: Callable[[], None]) -> MainWindow:

@@ -13,7 +13,6 @@ from PySide6.QtGui import (
     QDragMoveEvent,
     QDropEvent,
     QFocusEvent,
-    QGuiApplication,
     QHideEvent,
     QKeyEvent,
     QShowEvent,
@@ -23,8 +22,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QStackedLayout, QToolBut
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, tool_button
-from traindeck.ui.kit.context_menu import Keys
 from traindeck.ui.kit.dialogs import choose_folder
+from traindeck.ui.kit.edits import FIND, Edit
 from traindeck.ui.kit.fields import PlaceCompletion
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
@@ -33,7 +32,7 @@ from traindeck.ui.storage.object_drag import steer
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.ui.storage.object_table import ObjectModel, ObjectTable
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.viewmodels.shell.contexts import FILE, FOLDER, NOTHING, SEVERAL
 from traindeck.viewmodels.storage.browser_rows import ArrangedRows
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import BrowserState, ObjectBrowser
@@ -41,7 +40,6 @@ from traindeck.viewmodels.storage.places import Favourites, MissingPlace
 
 _TYPING_MS = 200
 _HIDDEN_MS = 3000
-_KEYS_OF_THE_TABLE = ("Return", "F5", "Space")
 
 
 class AddressBar(QLineEdit):
@@ -159,7 +157,7 @@ class BrowserView(ObjectList):
         self.more = push_button(say("List all"), browser.list_everything, "flat")
         for label in (self.footing, self.listing):
             set_role(label, "small")
-        self._add_all_commands()
+        self.add_edits({FIND: Edit(self.go_to_search)})
         self._lay_out()
         self._connect()
         self._on_moved()
@@ -203,12 +201,24 @@ class BrowserView(ObjectList):
     def count_chosen(self) -> int:
         return self.table.count_selected()
 
+    def context(self) -> str:
+        count = self.table.count_selected()
+        if count != 1:
+            return SEVERAL if count else NOTHING
+        entry = self.only()
+        return FOLDER if entry is None or entry.path.is_folder else FILE
+
+    def only(self) -> ObjectEntry | None:
+        """The one that is selected, once it is known."""
+        if self.table.count_selected() != 1:
+            return None
+        shown = self.model.shown(self.model.index(self.table.ranges()[0][0], 0))
+        return None if shown is None else shown.entry
+
     def with_chosen(self, use: Callable[[list[ObjectEntry]], None]) -> None:
         self.browser.with_chosen(self.table.ranges(), use)
 
     def with_folder(self, act: Callable[[ObjectPath], None]) -> None:
-        """The folder that is chosen; where it is not one folder, the one that is shown."""
-
         def chosen(entries: list[ObjectEntry]) -> None:
             folders = [entry.path for entry in entries if entry.path.is_folder]
             act(folders[0] if len(folders) == 1 == len(entries) else self.place)
@@ -226,10 +236,10 @@ class BrowserView(ObjectList):
 
         choose_folder(self, say("Download into this folder"), fetch)
 
-    def _delete(self) -> None:
+    def delete(self) -> None:
         self.with_chosen(lambda chosen: self._tree.remove(_paths(chosen), self._confirm, self.profile))
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         self.browser.refresh()
 
     def open(self) -> None:
@@ -239,8 +249,10 @@ class BrowserView(ObjectList):
         elif shown is not None and self.browser.rows.shown.look.search:
             self.browser.go_typed(str(shown.entry.path))
 
-    def copy_address(self) -> None:
-        self.with_chosen(lambda chosen: QGuiApplication.clipboard().setText("\n".join(map(str, _paths(chosen)))))
+    def can_open(self) -> bool:
+        shown = self.model.shown(self.table.currentIndex())
+        is_found = bool(self.browser.rows.shown.look.search)
+        return shown is not None and (is_found or shown.entry.path.is_folder)
 
     def calculate(self) -> None:
         def count(entries: list[ObjectEntry]) -> None:
@@ -263,26 +275,6 @@ class BrowserView(ObjectList):
 
     # inside
 
-    def _add_all_commands(self) -> None:
-        chosen, browser, menu = self.has_chosen, self.browser, CONTEXT
-        self._add_commands(
-            Command("object.open", say("Open"), self.open, self._has_current, "Return", menu, 0),
-            [
-                Command("object.copy_address", say("Copy address"), self.copy_address, chosen, "Ctrl+Shift+C", menu, 2),
-                Command("object.size", say("Calculate size"), self.calculate, menu=menu, group=3),
-            ],
-            [Command("object.list_all", say("List everything again"), browser.list_everything, menu=menu, group=3)],
-        )
-        self.commands.add(
-            # Not in the menu: each has a button or a field.
-            Command("place.favourite", say("Favourite"), self.toggle_favourite, shortcut="Ctrl+D"),
-            Command("place.back", say("Back"), browser.back, shortcut="Alt+Left"),
-            Command("place.forward", say("Forward"), browser.forward, shortcut="Alt+Right"),
-            Command("place.up", say("Up"), browser.up, shortcut="Alt+Up"),
-            Command("place.address", say("Address"), self.go_to_address, shortcut="Ctrl+L"),
-            Command("place.search", say("Search in names"), self.go_to_search, shortcut="Ctrl+F"),
-        )
-
     def _lay_out(self) -> None:
         browser = self.browser
         self.back = tool_button("back", say("Back (Alt+Left)"), browser.back)
@@ -293,14 +285,14 @@ class BrowserView(ObjectList):
         self.places = tool_button("more", say("Favourites"))
         self.places.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.places.setMenu(QMenu(self))
-        self.refresh = tool_button("refresh", say("Refresh (F5)"), browser.refresh)
-        self.send = tool_button("upload", say("Upload files…"), self.choose_uploads)
+        self.again = tool_button("refresh", say("Refresh (F5)"), browser.refresh)
         self.fetch = tool_button("download", say("Download…"), self.download)
-        self.trash = tool_button("trash", say("Delete…"), self._delete)
+        self.trash = tool_button("trash", say("Delete…"), self.delete)
         self.search.setMinimumWidth(26 * SPACE)
-        parts = (self.back, self.forward, self.up, (self.address, 1), self.star, self.places, self.refresh)
+        parts = (self.back, self.forward, self.up, (self.address, 1), self.star, self.places, self.again)
         way = row_of(*parts, margins=(HALF, HALF, HALF, 0), spacing=HALF)
-        acts = row_of(self.send, self.fetch, self.trash, 1, (self.search, 2), margins=HALF, spacing=HALF)
+        buttons = (self.make, self.send, self.send_folder, self.fetch, self.trash)
+        acts = row_of(*buttons, 1, (self.search, 2), margins=HALF, spacing=HALF)
         self._pages = QStackedLayout()
         rows = (way, self.address_trouble, self.missing, acts, (self._pages, 1))
         layout = column_of(*rows, inside=self, margins=0, spacing=0)
@@ -328,16 +320,11 @@ class BrowserView(ObjectList):
         self._typing.timeout.connect(self._search_now)
         self._leaving.timeout.connect(partial(browser.watch, False))
         self._follow_rows()
-        self.table.open_wanted.connect(self.open)
+        self.table.doubleClicked.connect(self.open)
         self.table.up_wanted.connect(browser.up)
         self._tree.touched.connect(browser.touched)
         self._tree.arrived.connect(browser.arrived)
         self._favourites.changed.connect(self._on_favourites)
-        # Wherever in the tab one is; those of the table are its own.
-        self._keys = Keys(self.commands, self, _KEYS_OF_THE_TABLE)
-
-    def _has_current(self) -> bool:
-        return self.table.currentIndex().isValid()
 
     def _search_now(self) -> None:
         self._typing.stop()
@@ -383,6 +370,7 @@ class BrowserView(ObjectList):
         set_role(self.listing, "error" if state.trouble else "small")
         self.stop.setVisible(state.swept is not None)
         self.more.setVisible(state.is_cut)
+        self.chosen_changed.emit()
 
 
 def _paths(entries: list[ObjectEntry]) -> list[ObjectPath]:

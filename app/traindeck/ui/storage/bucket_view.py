@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QModelIndex, QSize, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -20,29 +20,24 @@ from PySide6.QtWidgets import (
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, tool_button
-from traindeck.ui.kit.context_menu import Keys
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.tables import KeyedView
+from traindeck.ui.kit.tables import FocusedView
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.bucket_model import BucketModel
 from traindeck.ui.storage.object_drag import TakesObjects
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.viewmodels.shell.contexts import BUCKET, FILE, FOLDER, NOTHING, SEVERAL
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.storage.buckets import BucketRemovals, Removal
 
-_KEYS_OF_THE_TREE = ("F5", "Del")
 
+class ObjectTree(FocusedView, TakesObjects, QTreeView):
+    """Rows that take what is dropped on them."""
 
-class ObjectTree(KeyedView, TakesObjects, QTreeView):
-    """Rows that take what is dropped on them, and know the keys of the tree."""
-
-    delete_wanted = Signal()
-    refresh_wanted = Signal()
     drag_wanted = Signal()
 
     def __init__(self, model: BucketModel) -> None:
@@ -54,9 +49,6 @@ class ObjectTree(KeyedView, TakesObjects, QTreeView):
         self.take_drops()
         self.setAutoExpandDelay(700)
         self.setAccessibleName(say("Buckets"))
-
-    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
-        return {Qt.Key.Key_Delete: self.delete_wanted, Qt.Key.Key_F5: self.refresh_wanted}
 
 
 class BucketView(ObjectList):
@@ -81,18 +73,11 @@ class BucketView(ObjectList):
         self.rows.hideColumn(BucketModel.MODIFIED)
 
         self.add = tool_button("plus", say("New bucket…"), self.new_wanted)
-        self.send = tool_button("upload", say("Upload files…"), self.choose_uploads)
         self.fetch = tool_button("download", say("Download…"), self.download)
-        self.delete = tool_button("trash", say("Delete…"), self._delete)
-        self.refresh = tool_button("refresh", say("Refresh (F5)"), self._refresh)
-        menu = CONTEXT
-        self._add_commands(
-            Command("object.open", say("Open"), self.open, self._has_place, "", menu, 0, icon="search"),
-            [Command("bucket.new", say("New bucket…"), self.new_wanted.emit, menu=menu, group=3, icon="plus")],
-        )
-        # Only with the tree in use: elsewhere the same keys mean something else.
-        self._keys = Keys(self.commands, self.rows, _KEYS_OF_THE_TREE, Qt.ShortcutContext.WidgetShortcut)
-        bar = row_of(self.add, self.send, self.fetch, self.delete, 1, self.refresh, margins=HALF, spacing=HALF)
+        self.trash = tool_button("trash", say("Delete…"), self.delete)
+        self.again = tool_button("refresh", say("Refresh (F5)"), self.refresh)
+        acts = (self.add, self.make, self.send, self.send_folder, self.fetch, self.trash)
+        bar = row_of(*acts, 1, self.again, margins=HALF, spacing=HALF)
 
         self.empty = EmptyPage(say("No buckets yet."), say("Press + to create one; then drop files on it."))
         self.busy = sentence("", "small")
@@ -105,7 +90,6 @@ class BucketView(ObjectList):
         layout.addWidget(self.busy)
 
         self._follow_rows()
-        self.rows.delete_wanted.connect(self._delete)
         self.rows.activated.connect(self._on_activated)
         self.rows.expanded.connect(self._on_expanded)
         self.model.rowsInserted.connect(self._on_changed)
@@ -138,6 +122,9 @@ class BucketView(ObjectList):
         if target := self.place:
             self._tree.opened.emit(target)
 
+    def can_open(self) -> bool:
+        return self.place is not None
+
     def show_beside(self, widget: QWidget, marks: PublicMarks) -> None:
         """What goes on with buckets, below them, and which of them are public."""
         self._column.addWidget(widget)
@@ -149,8 +136,19 @@ class BucketView(ObjectList):
     def count_chosen(self) -> int:
         return sum(not entry.path.is_bucket for entry in self.selected())
 
+    def context(self) -> str:
+        chosen = self.selected()
+        if len(chosen) != 1:
+            return SEVERAL if chosen else NOTHING
+        path = chosen[0].path
+        return BUCKET if path.is_bucket else FOLDER if path.is_folder else FILE
+
     def with_chosen(self, use: Callable[[list[ObjectEntry]], None]) -> None:
-        use([entry for entry in self.selected() if not entry.path.is_bucket])
+        use(self.selected())
+
+    def with_folder(self, act: Callable[[ObjectPath], None]) -> None:
+        if self.place is not None:
+            act(self.place)
 
     def download(self) -> None:
         profile, chosen = self.profile, [entry.path for entry in self.selected()]
@@ -161,9 +159,7 @@ class BucketView(ObjectList):
         if chosen:
             choose_folder(self, say("Download into this folder"), fetch)
 
-    # inside
-
-    def _delete(self) -> None:
+    def delete(self) -> None:
         """Buckets go in a way of their own, with all that is in them."""
         chosen = [entry.path for entry in self.selected()]
         buckets = {path.bucket for path in chosen if path.is_bucket}
@@ -171,11 +167,13 @@ class BucketView(ObjectList):
             self.removal_wanted.emit(self.profile, sorted(buckets))
         self._tree.remove([path for path in chosen if path.bucket not in buckets], self._confirm)
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """The folder that is selected, or everything that is open."""
         folders: set[Folder] = {entry.path if entry.path.is_folder else entry.path.parent for entry in self.selected()}
         for folder in folders or {None}:
             self._tree.refresh(folder)
+
+    # inside
 
     def _on_expanded(self, index: QModelIndex) -> None:
         # A folder that could not be read is tried again when it is opened again; and before Qt has laid out the rows
@@ -189,9 +187,10 @@ class BucketView(ObjectList):
 
     def _on_changed(self, *_: object) -> None:
         chosen, level = self.selected(), self._tree.level(None)
-        self.send.setEnabled(self._has_place())
-        self.fetch.setEnabled(bool(chosen))
-        self.delete.setEnabled(bool(chosen))
+        for button in (self.make, self.send, self.send_folder):
+            button.setEnabled(self.place is not None)
+        for button in (self.fetch, self.trash):
+            button.setEnabled(bool(chosen))
         show_words(self.busy, str(self._tree.state.busy or ""))
         self._pages.setCurrentWidget(self.rows if self.model.rowCount() else self.empty)
         if level.trouble is not None:
@@ -200,6 +199,7 @@ class BucketView(ObjectList):
             self.empty.restore()
         else:
             self.empty.say(say("Reading the buckets…"), "")
+        self.chosen_changed.emit()
 
 
 _PARTS = 1000

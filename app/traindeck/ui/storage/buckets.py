@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.storage.buckets import StorageClass
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import say, text
 from traindeck.ui.kit.cards import show_words
@@ -28,6 +29,7 @@ from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, Pr
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.access_page import TEMPLATES, AccessPage
+from traindeck.ui.storage.active_list import PLACE, ActiveList
 from traindeck.ui.storage.bucket_fragments_page import BucketFragmentsPage
 from traindeck.ui.storage.bucket_general_page import BucketGeneralPage
 from traindeck.ui.storage.bucket_rules_pages import (
@@ -38,7 +40,8 @@ from traindeck.ui.storage.bucket_rules_pages import (
 from traindeck.ui.storage.bucket_view import BucketView, RemovalRows
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import ConfirmLoss, Tasks
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.contexts import BUCKET, NOTHING
 from traindeck.viewmodels.shell.status import region_words
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
 from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, NewBucketForm
@@ -163,6 +166,8 @@ class BucketDialogs:
     """Who gets, in this account, into this bucket."""
     service: Callable[[str, str], BucketService]
     """The settings, in this account, of this bucket."""
+    empty: Callable[[str, ObjectPath], None]
+    """Deletes all objects of a bucket, in this account."""
 
     def attach(self, view: BucketView) -> None:
         """What the panel asks for, and what goes on with buckets below them."""
@@ -184,21 +189,44 @@ class BucketDialogs:
         address = say("{place}, account {profile}", place=f"obs://{bucket}/", profile=profile)
         return self.dialogs.show(say("Bucket settings"), address, partial(self._pages, profile, bucket), page)
 
-    def extend(self, view: ObjectList) -> None:
+    def commands(self, active: ActiveList) -> list[Command]:
         """Settings and rights from wherever one is in a bucket."""
 
-        def show(page: str) -> None:
+        def show(page: str, view: ObjectList) -> None:
             if view.place is not None:
                 self.show(view.profile, view.place.bucket, page)
 
-        def is_in_one() -> bool:
-            return view.place is not None
+        def of_page(command_id: str, title: str, page: str, icon: str) -> Command:
+            return active.command(
+                command_id, title, partial(show, page), PLACE, 6, submenu=say("&Bucket"), contexts=(BUCKET,), icon=icon
+            )
 
-        settings, access, menu = partial(show, ""), partial(show, say("Access")), CONTEXT
-        view.commands.add(
-            Command("bucket.settings", say("Bucket settings…"), settings, is_in_one, "", menu, 5, icon="form"),
-            Command("bucket.access", say("Access…"), access, is_in_one, "", menu, 5, icon="lock"),
-        )
+        def remove(view: ObjectList) -> None:
+            if view.place is not None:
+                self._remove(view.profile, [view.place.bucket])
+
+        def empty(view: ObjectList) -> None:
+            if view.place is not None:
+                self.empty(view.profile, ObjectPath(view.place.bucket))
+
+        submenu = say("&Bucket")
+        new = Command(
+            "bucket.new", say("New bucket…"), self.make_bucket,
+            menu="storage", group=6, submenu=submenu, contexts=(BUCKET, NOTHING), icon="plus",
+        )  # fmt: skip
+        gone = partial(active.command, need=PLACE, group=7, submenu=submenu)
+        return [
+            new,
+            of_page("bucket.settings", say("Bucket settings…"), "", "form"),
+            of_page("bucket.access", say("Bucket policy and ACL…"), say("Access"), "lock"),
+            of_page("bucket.versioning", say("Versioning, storage class and quota…"), say("General"), "bucket"),
+            of_page("bucket.lifecycle", say("Lifecycle rules…"), say("Lifecycle"), "clock"),
+            of_page("bucket.cors", say("CORS rules…"), say("CORS"), "globe"),
+            of_page("bucket.tags", say("Tags…"), say("Tags"), "tag"),
+            of_page("bucket.fragments", say("Fragments…"), say("Fragments"), "fragments"),
+            gone("bucket.empty", say("Empty bucket…"), empty),
+            gone("bucket.delete", say("Delete bucket…"), remove, icon="trash"),
+        ]
 
     def _pages(self, profile: str, bucket: str) -> list[PropertyPage]:
         service, rights = self.service(profile, bucket), self.rights(profile, bucket)

@@ -12,17 +12,19 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.property_dialog import PropertyDialogs
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
+from traindeck.ui.storage.active_list import LIST, ROWS, ActiveList
 from traindeck.ui.storage.browser_tabs import BrowserTabs
-from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.bucket_view import BucketView
 from traindeck.ui.storage.buckets import BucketDialogs
-from traindeck.ui.storage.folder_commands import add_deleted, add_pack
+from traindeck.ui.storage.folder_commands import deleted_command, pack_command
+from traindeck.ui.storage.list_commands import list_commands
 from traindeck.ui.storage.object_actions import ObjectActions
 from traindeck.ui.storage.object_list import ObjectList
-from traindeck.ui.storage.object_properties import ObjectPropertiesExtension
+from traindeck.ui.storage.object_properties import ObjectPropertiesDialogs
 from traindeck.viewmodels.accounts.accounts import Accounts
 from traindeck.viewmodels.rooms import StorageRoom
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.finding import Entry
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.storage.buckets import NewBucketForm
 
@@ -36,6 +38,7 @@ class StorageFeature(Feature):
         self._accounts = accounts
         window, theme, tasks = shell.window, shell.theme, shell.tasks
         room.buckets.ask_with(shell.choose)
+        self.active = ActiveList(shell.commands, theme)
         self.properties = PropertyDialogs(theme, tasks, window)
         self.settings = BucketDialogs(
             self.properties,
@@ -48,12 +51,13 @@ class StorageFeature(Feature):
             self._new_bucket,
             room.rights,
             room.settings,
+            self._empty,
         )
         self._actions = ObjectActions(
             room.moving, room.cut, room.buckets, room.dragged, shell.confirm, tasks.start, window
         )
-        self._of_objects = ObjectPropertiesExtension(
-            self.properties, room.sheet, room.bulk.of, theme, tasks, shell.confirm
+        self._of_objects = ObjectPropertiesDialogs(
+            self.properties, room.sheet, room.bulk.of, theme, tasks, shell.confirm, room.buckets.was_touched
         )
         self.browsers = BrowserTabs(
             window, room.browse, room.buckets, room.favourites, theme, shell.confirm, room.marks, shell.extend
@@ -66,6 +70,7 @@ class StorageFeature(Feature):
         room = self._room
         return [
             (room.buckets.opened, self.open_bucket),
+            (self.active.changed, self.shell.commands.refresh),
             (room.removals.removed, self._bucket_removed),
             (room.removals.touched, self._place_touched),
             (room.changes.touched, self._place_touched),
@@ -74,15 +79,29 @@ class StorageFeature(Feature):
         ]
 
     def commands(self) -> Iterable[Command]:
-        return [Command("bucket.new", say("New bucket…"), self.settings.make_bucket, menu="storage")]
+        active = self.active
+        return [
+            *list_commands(active),
+            *self._actions.commands(active),
+            pack_command(active, self._pack),
+            deleted_command(active, self._room.deleted, self.shell.window),
+            *self._of_objects.commands(active),
+            *self.settings.commands(active),
+        ]
+
+    def offers(self) -> Iterable[Entry]:
+        room, profile = self._room, self._accounts.current
+        for place in room.favourites.of(profile):
+            yield Entry(f"place.{place}", str(place), partial(self.open_bucket, place), say("Favourite"), "star")
+        for name in room.buckets.bucket_names():
+            place = ObjectPath(name)
+            yield Entry(f"place.{place}", name, partial(self.open_bucket, place), say("Bucket"), "bucket")
 
     def extend(self, view: ObjectList) -> None:
         self._actions.extend(view)
-        if isinstance(view, BrowserView):
-            add_pack(view, partial(self._pack, view.profile))
-            add_deleted(view, self._room.deleted, self.shell.window)
-            self._of_objects.extend(view)
-        self.settings.extend(view)
+        self.active.add(view)
+        self.shell.window.menus.give_keys(LIST, view)
+        self.shell.window.menus.give_keys(ROWS, view.rows)
 
     # pages
 
@@ -122,6 +141,9 @@ class StorageFeature(Feature):
     def _pack(self, profile: str, source: ObjectPath, target: ObjectPath) -> None:
         self._room.buckets.pack(source, target, self.shell.confirm, profile)
         self.shell.show_dock("transfers")
+
+    def _empty(self, profile: str, bucket: ObjectPath) -> None:
+        self._room.buckets.remove([bucket], self.shell.confirm, profile)
 
     def _account_changed(self) -> None:
         self._room.buckets.use_profile(self._accounts.current)

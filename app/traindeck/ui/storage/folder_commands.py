@@ -30,8 +30,10 @@ from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.tables import Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, set_role
-from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.ui.storage.active_list import PLACE, ActiveList
+from traindeck.ui.storage.object_list import ObjectList
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.contexts import BUCKET, FOLDERS, NOTHING
 from traindeck.viewmodels.storage.deleting import DeletedObjects
 
 _MEBIBYTE = 1024 * 1024
@@ -97,13 +99,13 @@ class PackDialog(QDialog):
         return target
 
 
-def add_pack(view: BrowserView, begin: Begin) -> None:
-    """`begin` starts what was chosen; the list of transfers shows how it goes."""
+def pack_command(active: ActiveList, begin: Callable[[str, ObjectPath, ObjectPath], None]) -> Command:
+    """`begin` starts what was chosen, in this account; the list of transfers shows how it goes."""
 
-    def ask(place: ObjectPath) -> None:
-        PackDialog(place.as_folder(), begin, view).open()
+    def ask(view: ObjectList, place: ObjectPath) -> None:
+        PackDialog(place.as_folder(), partial(begin, view.profile), view).open()
 
-    _add(view, "object.pack", say("Pack into tar shards…"), ask, "pack")
+    return _of_folder(active, "object.pack", say("Pack into tar shards…"), ask, "pack")
 
 
 def _beside(source: ObjectPath) -> str:
@@ -111,22 +113,38 @@ def _beside(source: ObjectPath) -> str:
     return "" if source.is_bucket else str(ObjectPath(source.bucket, f"{source.key.rstrip('/')}-shards/"))
 
 
-def add_verify(view: BrowserView, begin: Callable[[Order], None]) -> None:
+def verify_command(active: ActiveList, begin: Callable[[Order], None]) -> Command:
     """`begin` starts what was chosen; the list of transfers shows how it goes."""
 
-    def ask(place: ObjectPath) -> None:
+    def ask(view: ObjectList, place: ObjectPath) -> None:
+        profile = view.profile
+
         def chosen(folders: list[Path]) -> None:
             here = os.path.normpath(folders[0].absolute())
             rules = Rules(has_ignore_files=True)
-            begin(Order(Kind.CHECK, view.profile, here, str(place.as_folder()), rules))
+            begin(Order(Kind.CHECK, profile, here, str(place.as_folder()), rules))
 
         choose_folder(view, say("The folder that {place} should be like", place=str(place)), chosen)
 
-    _add(view, "object.verify", say("Verify against a local folder…"), ask, "shield")
+    return _of_folder(active, "object.verify", say("Verify against a local folder…"), ask, "shield")
 
 
-def _add(view: BrowserView, command_id: str, title: str, act: Callable[[ObjectPath], None], icon: str) -> None:
-    view.commands.add(Command(command_id, title, partial(view.with_folder, act), menu=CONTEXT, group=1, icon=icon))
+def sync_command(active: ActiveList, open_form: Callable[[str, ObjectPath], None]) -> Command:
+    """`open_form` asks how, for this folder of this account."""
+
+    def ask(view: ObjectList, place: ObjectPath) -> None:
+        open_form(view.profile, place)
+
+    return _of_folder(active, "object.sync", say("Synchronize this folder…"), ask, "transfers")
+
+
+def _of_folder(
+    active: ActiveList, command_id: str, title: str, act: Callable[[ObjectList, ObjectPath], None], icon: str
+) -> Command:
+    def with_folder(view: ObjectList) -> None:
+        view.with_folder(partial(act, view))
+
+    return active.command(command_id, title, with_folder, PLACE, 3, contexts=FOLDERS, icon=icon)
 
 
 class _DeletedRows(TitledModel):
@@ -224,8 +242,9 @@ class DeletedDialog(QDialog):
         self.accept()
 
 
-def add_deleted(view: BrowserView, make: Callable[[str, ObjectPath], DeletedObjects], window: QWidget) -> None:
-    def show() -> None:
-        DeletedDialog(make(view.profile, view.place), window).open()
+def deleted_command(active: ActiveList, make: Callable[[str, ObjectPath], DeletedObjects], window: QWidget) -> Command:
+    def show(view: ObjectList) -> None:
+        if view.place is not None:
+            DeletedDialog(make(view.profile, view.place), window).open()
 
-    view.commands.add(Command("object.deleted", say("Show deleted objects…"), show, menu=CONTEXT, group=4))
+    return active.command("object.deleted", say("Show deleted objects…"), show, PLACE, 4, contexts=(NOTHING, BUCKET))

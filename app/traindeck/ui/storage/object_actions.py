@@ -14,10 +14,13 @@ from PySide6.QtWidgets import QWidget
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked, asked_line, choose_folder
+from traindeck.ui.kit.edits import COPY, CUT, PASTE, SELECT_ALL, Edit
+from traindeck.ui.storage.active_list import LIST, ONE, PLACE, ROWS, SOME, ActiveList
 from traindeck.ui.storage.object_drag import carried_in, drag, local_paths, mime_of
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.contexts import ANYWHERE, OBJECTS
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.moving import Carried, CutObjects, Moving, Taken, check_name
 from traindeck.viewmodels.transfers.dragged_files import DraggedFiles
@@ -52,23 +55,15 @@ class ObjectActions(QObject):
         QGuiApplication.clipboard().dataChanged.connect(self._on_clipboard)
 
     def extend(self, view: ObjectList) -> None:
-        """The commands of a list of objects, and what is dropped and dragged there."""
-        menu = CONTEXT
+        """What is cut, copied and pasted in a list of objects, and what is dropped and dragged there."""
 
         def chosen() -> bool:
             return bool(view.count_chosen())
-
-        def one() -> bool:
-            return view.count_chosen() == 1
 
         def can_paste() -> bool:
             data = QGuiApplication.clipboard().mimeData()
             has_files = data is not None and bool(local_paths(data.urls()))
             return view.place is not None and (has_files or carried_in(data) is not None)
-
-        def with_paths(use: Callable[[str, list[ObjectPath]], None]) -> None:
-            profile = view.profile
-            view.with_chosen(lambda entries: use(profile, _paths(entries)))
 
         def paste() -> None:
             if view.place is not None:
@@ -82,18 +77,34 @@ class ObjectActions(QObject):
             view.with_chosen(partial(self._drag_soon, view.rows, view.profile))
 
         cut, copy = partial(self._to_clipboard, True), partial(self._to_clipboard, False)
-
-        view.commands.add(
-            Command("object.cut", say("Cut"), partial(with_paths, cut), chosen, "Ctrl+X", menu, 2),
-            Command("object.copy", say("Copy"), partial(with_paths, copy), chosen, "Ctrl+C", menu, 2),
-            Command("object.paste", say("Paste"), paste, can_paste, "Ctrl+V", menu, 2),
-            Command("object.rename", say("Rename…"), partial(with_paths, self._rename_one), one, "F2", menu, 2),
-            Command("object.move", say("Move to…"), partial(with_paths, self._move), chosen, menu=menu, group=2),
+        view.add_edits(
+            {
+                CUT: Edit(partial(_with_paths, cut, view), chosen),
+                COPY: Edit(partial(_with_paths, copy, view), chosen),
+                PASTE: Edit(paste, can_paste),
+                SELECT_ALL: Edit(view.rows.selectAll),
+            }
         )
+        view.new_folder_wanted.connect(partial(self._new_folder, view))
         view.model.show_cut(self._cut)
         view.model.carried_in.connect(dropped)
         view.rows.drag_wanted.connect(drag_chosen)
         self._escape_clears(view.rows)
+
+    def commands(self, active: ActiveList) -> list[Command]:
+        make, rename = self._new_folder, partial(_with_paths, self._rename_one)
+        move, copy = partial(_with_paths, partial(self._bring, True)), partial(_with_paths, partial(self._bring, False))
+        return [
+            active.command(
+                "object.new_folder", say("New folder…"), make, PLACE, 1,
+                contexts=ANYWHERE, icon="folder-plus", shortcut="Ctrl+Shift+N", scope=LIST,
+            ),
+            active.command(
+                "object.rename", say("Rename…"), rename, ONE, 2, contexts=OBJECTS, shortcut="F2", scope=ROWS
+            ),
+            active.command("object.move", say("Move to…"), move, SOME, 2, contexts=OBJECTS),
+            active.command("object.copy_to", say("Copy to…"), copy, SOME, 2, contexts=OBJECTS),
+        ]  # fmt: skip
 
     def paste(self, profile: str, target: ObjectPath) -> None:
         """What is on the clipboard, into this folder."""
@@ -126,6 +137,17 @@ class ObjectActions(QObject):
             if carried_in(QGuiApplication.clipboard().mimeData()) == carried:
                 QGuiApplication.clipboard().clear()
 
+    def _new_folder(self, view: ObjectList) -> None:
+        if view.place is not None:
+            self._start("new folder", partial(self._make_folder, view.profile, view.place))
+
+    async def _make_folder(self, profile: str, place: ObjectPath) -> None:
+        title = say("New folder in {place}", place=str(place))
+        check = partial(check_name, path=place.join("new/"))
+        name = await asked_line(self._window, title, say("Name of the folder:"), say("Create folder"), "", check)
+        if name is not None:
+            self._moving.make_folder(profile, place.join(f"{name}/"))
+
     def _rename_one(self, profile: str, paths: Sequence[ObjectPath]) -> None:
         if len(paths) == 1 and not paths[0].is_bucket:
             self._start("rename", partial(self._rename, profile, paths[0]))
@@ -138,20 +160,24 @@ class ObjectActions(QObject):
         if name is not None:
             self._moving.rename(profile, path, name)
 
-    def _move(self, profile: str, paths: Sequence[ObjectPath]) -> None:
+    def _bring(self, is_move: bool, profile: str, paths: Sequence[ObjectPath]) -> None:
         paths = [path for path in paths if not path.is_bucket]
         if paths:
-            self._start("move to", partial(self._move_to, profile, tuple(paths)))
+            self._start("move or copy to", partial(self._bring_to, is_move, profile, tuple(paths)))
 
-    async def _move_to(self, profile: str, paths: tuple[ObjectPath, ...]) -> None:
-        title = say_count("Move {count} item", "Move {count} items", len(paths))
-        if len(paths) == 1:
-            title = say("Move “{name}”", name=paths[0].name)
-        label, begun = say("Folder to move to:"), str(paths[0].parent)
-        place = await asked_line(self._window, title, label, say("Move"), begun, ObjectPath.parse)
+    async def _bring_to(self, is_move: bool, profile: str, paths: tuple[ObjectPath, ...]) -> None:
+        name, count = paths[0].name, len(paths)
+        if is_move:
+            one, many = say("Move “{name}”", name=name), say_count("Move {count} item", "Move {count} items", count)
+            label, action = say("Folder to move to:"), say("Move")
+        else:
+            one, many = say("Copy “{name}”", name=name), say_count("Copy {count} item", "Copy {count} items", count)
+            label, action = say("Folder to copy to:"), say("Copy")
+        title = one if count == 1 else many
+        place = await asked_line(self._window, title, label, action, str(paths[0].parent), ObjectPath.parse)
         if place is not None:
             target = ObjectPath.parse(place).as_folder()
-            self._moving.put(Carried(profile, paths, is_cut=True), profile, target, self._ask_taken)
+            self._moving.put(Carried(profile, paths, is_cut=is_move), profile, target, self._ask_taken)
 
     async def _ask_taken(self, target: ObjectPath, names: Sequence[str]) -> Taken | None:
         if len(names) == 1:
@@ -205,6 +231,11 @@ class ObjectActions(QObject):
 
         # Not now: this may be a task, and a drag turns a loop of its own.
         QTimer.singleShot(0, widget, partial(drag, widget, Carried(profile, tuple(paths)), files, ask_where))
+
+
+def _with_paths(use: Callable[[str, list[ObjectPath]], None], view: ObjectList) -> None:
+    profile = view.profile
+    view.with_chosen(lambda entries: use(profile, _paths(entries)))
 
 
 def _paths(entries: Sequence[ObjectEntry]) -> list[ObjectPath]:

@@ -120,7 +120,6 @@ class TakesObjects(_View):
     """A view onto whose rows objects and files can be dropped, and from which objects are dragged."""
 
     drag_wanted: Any
-    refresh_wanted: Any
 
     def take_drops(self) -> None:
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

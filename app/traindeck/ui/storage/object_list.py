@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import theme_tool_buttons
-from traindeck.ui.kit.context_menu import context_menu
+from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
+from traindeck.ui.kit.edits import REFRESH, Edit, Edits, HasEdits
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.object_drag import DropModel, TakesObjects
 from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.shell.commands import CONTEXT, Command, Commands, always
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 
 
-class ObjectList(QWidget):
-    """Its `commands` are its context menu, its keys and its part of the palette; anybody may add to them."""
+class ObjectList(HasEdits, QWidget):
+    """The commands of the window act on the one that is in use."""
+
+    came = Signal()
+    """It is in sight."""
+    chosen_changed = Signal()
+    menu_wanted = Signal(QPoint)
+    """At this place of the screen."""
+    new_folder_wanted = Signal()
 
     rows: TakesObjects
     model: DropModel
+    empty: EmptyPage
+    can_open: Callable[[], bool]
     download: Callable[[], None]
-    _refresh: Callable[[], None]
-    _delete: Callable[[], None]
+    open: Callable[[], None]
+    refresh: Callable[[], None]
+    delete: Callable[[], None]
 
     def __init__(self, tree: BucketTree, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
         self._tree = tree
         self._theme = theme
         self._confirm = confirm
-        self.commands = Commands()
+        self._edits: dict[str, Edit] = {REFRESH: Edit(lambda: self.refresh())}
+        self.make = tool_button("folder-plus", say("New folder…"), self.new_folder_wanted)
+        self.send = tool_button("upload", say("Upload files…"), self.choose_uploads)
+        self.send_folder = tool_button("upload-folder", say("Upload folder…"), self.choose_upload_folder)
 
     # what each of them says
 
@@ -48,6 +61,10 @@ class ObjectList(QWidget):
         """The folder that an upload would go to."""
         raise NotImplementedError
 
+    def context(self) -> str:
+        """What is selected, as its context menu is called."""
+        raise NotImplementedError
+
     def has_chosen(self) -> bool:
         """Objects, folders or buckets."""
         raise NotImplementedError
@@ -57,6 +74,11 @@ class ObjectList(QWidget):
         raise NotImplementedError
 
     def with_chosen(self, use: Callable[[list[ObjectEntry]], None]) -> None:
+        """Buckets, too."""
+        raise NotImplementedError
+
+    def with_folder(self, act: Callable[[ObjectPath], None]) -> None:
+        """The folder that is chosen; where it is not one folder, the one that is shown."""
         raise NotImplementedError
 
     def _on_changed(self, *_: object) -> None:
@@ -64,9 +86,22 @@ class ObjectList(QWidget):
 
     # what is the same
 
-    def menu(self) -> QMenu:
-        """What can be done with what is selected."""
-        return context_menu(self.commands, self._theme, self)
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.came.emit()
+
+    def edits(self) -> Edits:
+        """Its fields have their own."""
+        return self._edits
+
+    def add_edits(self, edits: Edits) -> None:
+        self._edits.update(edits)
+
+    def copy_address(self) -> None:
+        def copy(entries: list[ObjectEntry]) -> None:
+            QGuiApplication.clipboard().setText("\n".join(str(entry.path) for entry in entries))
+
+        self.with_chosen(copy)
 
     def choose_uploads(self) -> None:
         self._choose_uploads(choose_files)
@@ -85,27 +120,11 @@ class ObjectList(QWidget):
     def _on_dropped(self, sources: list[Path], target: ObjectPath) -> None:
         self._send(self.profile, target, sources)
 
-    def _has_place(self) -> bool:
-        return self.place is not None
-
-    def _add_commands(self, opening: Command, before: Sequence[Command], after: Sequence[Command] = ()) -> None:
-        """`before` and `after` stand around what reads the list again."""
-        has_chosen, has_place, menu = self.has_chosen, self._has_place, CONTEXT
-        self.commands.add(
-            opening,
-            Command("object.upload", say("Upload files…"), self.choose_uploads, has_place, "", menu, 1, icon="upload"),
-            Command("object.upload_folder", say("Upload a folder…"), self.choose_upload_folder, has_place, "", menu, 1),
-            Command("object.download", say("Download…"), self.download, has_chosen, "", menu, 1, icon="download"),
-            *before,
-            Command("object.refresh", say("Refresh"), self._refresh, always, "F5", menu, 3, icon="refresh"),
-            *after,
-            Command("object.delete", say("Delete…"), self._delete, has_chosen, "Del", menu, 4, icon="trash"),
-        )
-
     def _follow_rows(self) -> None:
-        self.rows.customContextMenuRequested.connect(self._show_menu)
+        self.rows.customContextMenuRequested.connect(self._on_menu_of_rows)
+        self.empty.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.empty.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.empty.mapToGlobal(at)))
         self.rows.selectionModel().selectionChanged.connect(self._on_changed)
-        self.rows.refresh_wanted.connect(self._refresh)
         self.model.dropped.connect(self._on_dropped)
         self._theme.changed.connect(self._apply_theme)
         self._apply_theme()
@@ -114,9 +133,9 @@ class ObjectList(QWidget):
         theme_tool_buttons(self, self._theme)
         self.rows.viewport().update()
 
-    def _show_menu(self, place: QPoint) -> None:
-        self.menu().popup(self.rows.viewport().mapToGlobal(place))
+    def _on_menu_of_rows(self, at: QPoint) -> None:
+        self.menu_wanted.emit(self.rows.viewport().mapToGlobal(at))
 
 
 Extend = Callable[[ObjectList], None]
-"""Adds what a room has for a new one: commands, mostly."""
+"""Adds what a room has for a new one."""

@@ -30,7 +30,8 @@ from traindeck.ui.kit.property_dialog import PropertyDialogs, PropertyPage
 from traindeck.ui.kit.property_page import Soon
 from traindeck.ui.kit.rules import PairsCard
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.active_list import LIST, ONE_FILE, SOME, ActiveList
+from traindeck.ui.storage.object_list import ObjectList
 from traindeck.ui.storage.object_pages import (
     LinkPage,
     ObjectAccessPage,
@@ -39,8 +40,8 @@ from traindeck.ui.storage.object_pages import (
 )
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage, RestoreCard
 from traindeck.viewmodels.ports import Confirm, Tasks
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
-from traindeck.viewmodels.storage.object_browser import ObjectBrowser
+from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.contexts import FILE, OBJECTS
 from traindeck.viewmodels.storage.object_sheet import ManyObjects, ObjectSheet
 
 _UNCHANGED = ""
@@ -228,12 +229,10 @@ MakeSheet = Callable[[str, ObjectPath], ObjectSheet]
 """Of an account's object."""
 MakeMany = Callable[[str, Sequence[ObjectEntry]], ManyObjects]
 
-_GROUP = 5
-
 
 @dataclass(eq=False)
-class ObjectPropertiesExtension:
-    """Adds the commands to each new tab; the dialogs are those of the window."""
+class ObjectPropertiesDialogs:
+    """Of one object or of many; the dialogs are those of the window."""
 
     dialogs: PropertyDialogs
     make_sheet: MakeSheet
@@ -241,41 +240,46 @@ class ObjectPropertiesExtension:
     theme: Theme
     scope: Tasks
     confirm: Confirm
+    touched: Callable[[ObjectPath], None]
+    """What is in this folder is other than it was."""
 
-    def extend(self, view: BrowserView) -> None:
-        def has_one() -> bool:
-            shown = view.model.shown(view.table.currentIndex())
-            return view.count_chosen() == 1 and shown is not None and not shown.entry.is_folder
+    def commands(self, active: ActiveList) -> list[Command]:
+        def show(page: str, view: ObjectList) -> None:
+            view.with_chosen(partial(self.show, view.profile, view.place, page))
 
-        def show(page: str) -> None:
-            view.with_chosen(lambda chosen: self.show(view.browser, chosen, page))
+        def of_page(command_id: str, title: str, page: str, icon: str) -> Command:
+            return active.command(command_id, title, partial(show, page), ONE_FILE, 5, contexts=(FILE,), icon=icon)
 
-        properties, link, menu = partial(show, ""), partial(show, say("Link")), CONTEXT
-        view.commands.add(
-            Command("object.properties", say("Properties…"), properties, view.has_chosen, "Alt+Return", menu, _GROUP),
-            Command("object.link", say("Temporary link…"), link, has_one, "", menu, _GROUP, icon="key"),
-        )
+        properties = partial(show, "")
+        return [
+            active.command(
+                "object.properties", say("Properties…"), properties, SOME, 5,
+                contexts=OBJECTS, icon="info", shortcut="Alt+Return", scope=LIST,
+            ),
+            of_page("object.link", say("Temporary link…"), say("Link"), "key"),
+            of_page("object.versions", say("Versions…"), say("Versions"), "clock"),
+            of_page("object.metadata", say("Metadata…"), say("Metadata"), "form"),
+            of_page("object.access", say("ACL of the object…"), say("Access"), "lock"),
+            of_page("object.storage", say("Storage class and restoring…"), say("Storage"), "bucket"),
+        ]  # fmt: skip
 
-    def show(self, browser: ObjectBrowser, chosen: Sequence[ObjectEntry], page: str = "") -> None:
+    def show(self, profile: str, place: ObjectPath | None, page: str, chosen: Sequence[ObjectEntry]) -> None:
+        chosen = [entry for entry in chosen if not entry.path.is_bucket]
         if not chosen:
             return
         if len(chosen) == 1 and not chosen[0].is_folder:
             path = chosen[0].path
-            self.dialogs.show(path.name, str(path), lambda: self._pages(browser, path), page)
+            self.dialogs.show(path.name, str(path), lambda: self._pages(profile, path), page)
             return
         first = chosen[0].path
         title = first.name if len(chosen) == 1 else say("{count} selected", count=count_words(len(chosen)))
-        where = str(first) if len(chosen) == 1 else str(browser.state.place)
+        where = str(first) if len(chosen) == 1 else str(place or first.parent)
         key = "\n".join(str(entry.path) for entry in chosen)
-        self.dialogs.show(title, where, lambda: self._pages_of_many(browser, chosen), key=key)
+        self.dialogs.show(title, where, lambda: self._pages_of_many(profile, chosen), key=key)
 
-    def _pages(self, browser: ObjectBrowser, path: ObjectPath) -> list[PropertyPage]:
-        sheet = self.make_sheet(browser.profile, path)
-
-        def refresh() -> None:
-            browser.touched(path.parent)
-
-        sheet.changed.connect(refresh)
+    def _pages(self, profile: str, path: ObjectPath) -> list[PropertyPage]:
+        sheet = self.make_sheet(profile, path)
+        sheet.changed.connect(partial(self.touched, path.parent))
         return [
             ObjectGeneralPage(sheet, self.scope),
             ObjectMetadataPage(sheet, self.theme),
@@ -285,7 +289,14 @@ class ObjectPropertiesExtension:
             LinkPage(sheet, self.theme, self.scope),
         ]
 
-    def _pages_of_many(self, browser: ObjectBrowser, chosen: Sequence[ObjectEntry]) -> list[PropertyPage]:
-        many = self.make_many(browser.profile, chosen)
-        many.ended.connect(browser.refresh)
+    def _pages_of_many(self, profile: str, chosen: Sequence[ObjectEntry]) -> list[PropertyPage]:
+        many = self.make_many(profile, chosen)
+
+        touched, folders = self.touched, {entry.path.parent for entry in chosen}  # not the dialogs: they hold the pages
+
+        def refresh() -> None:
+            for folder in folders:
+                touched(folder)
+
+        many.ended.connect(lambda _: refresh())
         return [ManySummaryPage(many), ManyChangesPage(many, self.theme, self.scope, self.confirm)]

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from PySide6.QtCore import (
-    QEvent,
+    QElapsedTimer,
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
-    QKeyCombination,
     Qt,
     Signal,
-    SignalInstance,
 )
 from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
 from traindeck.domain.texts import exact_words, moment_words, say, say_count
-from traindeck.ui.kit.tables import NUMBERS, Index, KeyedView, TitledModel, plain_table
+from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.storage.object_drag import DropModel, TakesObjects
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
 COLUMNS = (Column.NAME, Column.SIZE, Column.MODIFIED, Column.CLASS)
 NAME, SIZE, MODIFIED, CLASS = range(len(COLUMNS))
-_REFRESH = QKeyCombination(Qt.Key.Key_F5)
 
 
 class ObjectModel(DropModel, TitledModel):
@@ -157,13 +154,11 @@ _MOST_KEPT = 5000
 Ranges = list[tuple[int, int]]
 
 
-class ObjectTable(KeyedView, TakesObjects, QTableView):
+class ObjectTable(FocusedView, TakesObjects, QTableView):
     """Rows of a bucket; asking for what is selected never walks over a million of them."""
 
-    open_wanted = Signal()
-    up_wanted = Signal()
-    refresh_wanted = Signal()
     drag_wanted = Signal()
+    up_wanted = Signal()
 
     def __init__(self, browser: ObjectBrowser, model: ObjectModel) -> None:
         super().__init__()
@@ -172,6 +167,7 @@ class ObjectTable(KeyedView, TakesObjects, QTableView):
         self._shown_look = browser.rows.shown.look
         self._selected_ids: tuple[int, ...] = ()
         self._current_id = 0
+        self._searched = ""
         self.setModel(model)
         plain_table(self, say("Objects"))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
@@ -193,7 +189,6 @@ class ObjectTable(KeyedView, TakesObjects, QTableView):
         browser.rows.replaced.connect(self._on_replaced)
         browser.rows.pointed.connect(self.select)
         self.selectionModel().selectionChanged.connect(self._on_selection)
-        self.doubleClicked.connect(self.open_wanted)
 
     def ranges(self) -> Ranges:
         """The first and last rank of each run of selected rows."""
@@ -216,20 +211,18 @@ class ObjectTable(KeyedView, TakesObjects, QTableView):
         self._browser.rows.see(first, last if last >= 0 else max(0, self._objects.rowCount() - 1))
         super().paintEvent(event)
 
-    def keys(self) -> Mapping[Qt.Key, SignalInstance]:
-        return {
-            Qt.Key.Key_Return: self.open_wanted,
-            Qt.Key.Key_Backspace: self.up_wanted,
-            Qt.Key.Key_F5: self.refresh_wanted,
-        }
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Backspace and not event.isAutoRepeat():
+            self.up_wanted.emit()
+        else:
+            super().keyPressEvent(event)
 
-    def event(self, event: QEvent) -> bool:
-        # The window has the same key for its runs; here it means this table.
-        is_override = event.type() == QEvent.Type.ShortcutOverride
-        if is_override and isinstance(event, QKeyEvent) and event.keyCombination() == _REFRESH:
-            event.accept()
-            return True
-        return super().event(event)
+    def keyboardSearch(self, search: str) -> None:
+        """Rows are found where they are kept: most of them are not read yet."""
+        self._searched = self._searched + search if self._is_searching() else search
+        self._typed = QElapsedTimer()
+        self._typed.start()
+        self._browser.rows.find(self._searched)
 
     def _on_selection(self, *_: object) -> None:
         """Note what is selected by number, for a rank means another row in another order."""

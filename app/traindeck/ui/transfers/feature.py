@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
-from traindeck.domain.texts import say
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.orders import Order
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.main_window import Make
-from traindeck.ui.storage.browser_view import BrowserView
-from traindeck.ui.storage.folder_commands import add_verify
-from traindeck.ui.storage.object_list import ObjectList
+from traindeck.ui.storage.active_list import ActiveList
+from traindeck.ui.storage.folder_commands import sync_command, verify_command
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_view import TransferView
 from traindeck.viewmodels.rooms import TransfersRoom
-from traindeck.viewmodels.shell.commands import CONTEXT, Command
+from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.transfers.sync_form import SyncForm
 
 
 class TransfersFeature(Feature):
     """Its dock is brought to the front by what begins here."""
 
-    def __init__(self, shell: Shell, room: TransfersRoom) -> None:
+    def __init__(self, shell: Shell, room: TransfersRoom, active: ActiveList) -> None:
         super().__init__(shell)
         self._room = room
+        self._active = active
 
     def panels(self) -> Mapping[str, Make]:
         return {"transfers": lambda: TransferView(self._room.list, self.shell.theme, self.shell.confirm)}
 
-    def extend(self, view: ObjectList) -> None:
-        if not isinstance(view, BrowserView):
-            return
+    def commands(self) -> Iterable[Command]:
+        def sync(profile: str, place: ObjectPath) -> None:
+            self.open_sync(self._room.sync(profile, place))
 
-        def sync() -> None:
-            self.open_sync(self._room.sync(view.profile, view.place))
-
-        view.commands.add(Command("object.sync", say("Synchronize this folder…"), sync, menu=CONTEXT, group=1))
-        add_verify(view, self._begin)
+        return [sync_command(self._active, sync), verify_command(self._active, self._begin)]
 
     def open_sync(self, form: SyncForm) -> None:
         SyncDialog(form, self._room.list, self.shell.theme, self.shell.confirm, self.shell.window).show()

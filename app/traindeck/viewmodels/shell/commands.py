@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
-CONTEXT = "context"
-"""The menu of a command that belongs into the context menu of what is shown."""
+from traindeck.domain.texts import Text, say
 
 
 def always() -> bool:
@@ -24,19 +23,29 @@ class Command:
     run: Callable[[], object]
     enabled: Callable[[], bool] = always
     shortcut: str = ""
-    menu: str = ""  # id of the menu; empty: palette only
+    menu: str = ""  # id of the menu
     group: int = 0  # a line parts two groups of a menu
     checked: Callable[[], bool] | None = None
     submenu: str = ""  # title of the submenu it stands in
     icon: str = ""
+    needs: Text | Callable[[], Text] | None = None
+    """What must be done first; said where it cannot be done now."""
     scope: str = ""
     """Its key counts only while the panel of this name has the focus; empty: in the whole window."""
+    contexts: tuple[str, ...] = ()
+    """The context menus it stands in."""
 
     @property
     def plain_title(self) -> str:
         """Without mnemonics; Chinese menus put theirs in brackets at the end."""
         title = without_mnemonic(self.title)
         return f"{without_mnemonic(self.submenu)}: {title}" if self.submenu else title
+
+    def why_not(self) -> str:
+        """Empty when it can be done now, or nothing is known about it."""
+        if self.needs is None or self.enabled():
+            return ""
+        return say(self.needs if isinstance(self.needs, Text) else self.needs())
 
 
 def without_mnemonic(title: str) -> str:
@@ -60,8 +69,8 @@ class Commands(QObject):
         for command in commands:
             if command.id in self._commands:
                 raise ValueError(f"two commands are called {command.id}")
-            if command.shortcut and not command.scope and command.shortcut in self.shortcuts():
-                raise ValueError(f"{command.shortcut} is taken by {self.shortcuts()[command.shortcut]}")
+            if taken := self._taken(command):
+                raise ValueError(f"{command.shortcut} is taken by {taken}")
             self._commands[command.id] = command
         self.changed.emit()
 
@@ -80,11 +89,6 @@ class Commands(QObject):
     def get(self, command_id: str) -> Command:
         return self._commands[command_id]
 
-    def shortcuts(self) -> dict[str, str]:
-        """Those of the whole window."""
-        here = (command for command in self._commands.values() if command.shortcut and not command.scope)
-        return {command.shortcut: command.id for command in here}
-
     def run(self, command_id: str) -> bool:
         """Do it if it can be done now; a shortcut may come when it cannot."""
         command = self._commands.get(command_id)
@@ -93,22 +97,10 @@ class Commands(QObject):
         command.run()
         return True
 
-
-def matching(commands: Iterable[Command], typed: str) -> list[Command]:
-    """For the palette: every typed word occurs; titles that begin so first."""
-    words = typed.casefold().split()
-    found = []
-    for place, command in enumerate(commands):
-        title = command.plain_title.casefold()
-        said = f"{title} {command.id.replace('.', ' ')}"
-        if all(word in said for word in words):
-            found.append((_distance(title, words), place, command))
-    return [command for _, _, command in sorted(found, key=lambda row: row[:2])]
-
-
-def _distance(title: str, words: list[str]) -> int:
-    if not words or title.startswith(words[0]):
-        return 0
-    if f" {words[0]}" in title:
-        return 1
-    return 2 if words[0] in title else 3
+    def _taken(self, command: Command) -> str:
+        """The command that has this key in the same panel; a key of the whole window is one of every panel."""
+        for other in self._commands.values() if command.shortcut else ():
+            is_met = other.scope == command.scope or not (other.scope and command.scope)
+            if is_met and other.shortcut == command.shortcut:
+                return other.id
+        return ""

@@ -34,6 +34,7 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings, SettingsFile
+from traindeck.viewmodels.shell.finding import Recent
 
 SYSTEM, LIGHT, DARK = "", "light", "dark"
 
@@ -63,6 +64,8 @@ class Preferences(QObject):
         self._file = file
         self._disk = disk
         self._scope = scope
+        self.recent = Recent()
+        """What was chosen in the palette, also by windows before this one."""
         self._settings = settings
         self._asked = dict(asked or {})
         self._due: dict[str, SettingValue | None] = {}

@@ -62,7 +62,7 @@ class BrowserRows(QObject):
         super().__init__()
         self._calls = calls
         self._scope = scope
-        self._arranging, self._reading = f"{name} arrange", f"{name} rows"
+        self._arranging, self._reading, self._finding = f"{name} arrange", f"{name} rows", f"{name} find"
         self._index: ObjectIndex | None = None
         self._look = Look()
         self.shown = ArrangedRows(Look(), RankedRows(array("i"), 0, 0, {}), {}, None, None, None)
@@ -77,6 +77,7 @@ class BrowserRows(QObject):
     def close(self) -> None:
         self._scope.cancel(self._arranging)
         self._scope.cancel(self._reading)
+        self._scope.cancel(self._finding)
 
     # what is shown
 
@@ -112,6 +113,11 @@ class BrowserRows(QObject):
             return []
         rows = await self._calls.run(lambda _: index.rows(ids))
         return [rows[row_id].entry for row_id in ids if row_id in rows]
+
+    def find(self, begin: str) -> None:
+        """Tell where the first row is whose name begins so."""
+        if self._index is not None:
+            self._scope.start(self._finding, partial(self._find, self._index, begin), Repeat.REPLACE)
 
     # asking for another order
 
@@ -169,6 +175,12 @@ class BrowserRows(QObject):
             self._target = ""
             self.pointed.emit(arranged.target)
 
+    async def _find(self, index: ObjectIndex, begin: str) -> None:
+        shown = self.shown
+        rank = await self._calls.run(partial(_rank_of, index, shown, begin))
+        if rank is not None and shown is self.shown:
+            self.pointed.emit(rank)
+
     def _want(self, block: int) -> None:
         if block not in self._wanted:
             # What was scrolled past meanwhile is not worth reading.
@@ -203,6 +215,11 @@ def _arranged(
     as_of = index.listed(look.folder, deep=is_search)
     below = None if is_search else index.size(look.folder, token)
     return ArrangedRows(look, order, blocks, as_of, below, None if number is None else order.places.get(number))
+
+
+def _rank_of(index: ObjectIndex, shown: ArrangedRows, begin: str, token: CancelToken) -> int | None:
+    number = index.first_named(shown.look, begin, token)
+    return shown.order.ids.index(number) if number is not None and number in shown.order.ids else None
 
 
 def _block(index: ObjectIndex, order: RankedRows, block: int) -> list[Shown | None]:

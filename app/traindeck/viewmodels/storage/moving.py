@@ -154,6 +154,13 @@ class Moving(QObject):
     def rename(self, profile: str, path: ObjectPath, name: str) -> None:
         self._start(partial(self._rename, profile, path, name))
 
+    def make_folder(self, profile: str, folder: ObjectPath) -> None:
+        async def make() -> None:
+            await self._mover.make_folder(profile, folder)
+            self.touched.emit(folder.parent)
+
+        self._start(make)
+
     def _start(self, work: Callable[[], Awaitable[None]]) -> None:
         self._scope.start(f"move #{next(self._numbers)}", work)
 

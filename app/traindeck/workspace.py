@@ -33,6 +33,7 @@ from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
 from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
+from traindeck.ui.shell.desktop_feature import DesktopFeature
 from traindeck.ui.shell.events_feature import EventsFeature
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.frame_feature import WELCOME, FrameFeature
@@ -64,6 +65,7 @@ from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences, WindowState
 from traindeck.viewmodels.shell.problem_report import ProblemForm, gathered
 from traindeck.viewmodels.shell.status import Status
+from traindeck.viewmodels.shell.system_notices import SystemNotices
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.buckets import BucketRemovals
@@ -117,7 +119,12 @@ class Models:
         self.lab = LabPage(core.lab_keeper, scope)
         kept = partial(self.preferences.value, EVENTS_KEPT)
         self.events = Events(core.events, notices.journal, scope, kept)
-        self._news = (RunNews(core.watch, notices.journal), TransferNews(core.transfers.changed, notices.journal))
+        self.system_notices = SystemNotices(self.events, self.preferences, core.notifications, scope)
+        self._news = (
+            self.system_notices,
+            RunNews(core.watch, notices.journal),
+            TransferNews(core.transfers.changed, notices.journal),
+        )
         self.preferences.changed.connect(partial(self._use_settings, core))
         self._use_settings(core)
 
@@ -213,6 +220,8 @@ class Workspace:
         self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
         await _added(shell, EventsFeature(shell, models.events))
+        desktop = DesktopFeature(shell, models.system_notices, models.preferences, models.jobs.runs)
+        self.desktop = await _added(shell, desktop)
         await _added(shell, SettingsFeature(shell, models.preferences))
         await _added(shell, ProblemReportFeature(shell, models.problem_form))
         sample, connect = models.jobs.sample_run, self.accounts.connect_account

@@ -9,6 +9,7 @@ from traindeck.assembly.account_core import pool
 from traindeck.assembly.lab_keeper import LabKeeper
 from traindeck.assembly.run_core import RunCore
 from traindeck.runtime.resources import resource
+from traindeck.services.desktop.notifications import DesktopNotifications
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.runs import end_lab_runs
 from traindeck.services.jobs.sample_project import SampleProject
@@ -37,5 +38,6 @@ class Core(RunCore):
         self.lab_keeper = LabKeeper(paths.lab, self.lab, pool(owned, 2, "lab folder"), end_runs)
         self.events = EventStore(paths.events, pool(owned, 1, "events"))
         owned.callback(self.events.close)
+        self.notifications = DesktopNotifications()
         # For parsing and drawing what is looked into.
         self.previews = pool(owned, 2, "previews")

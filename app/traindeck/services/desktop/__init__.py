@@ -1,0 +1,1 @@
+"""What the desktop around the window offers."""

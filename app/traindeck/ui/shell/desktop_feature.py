@@ -1,0 +1,141 @@
+"""The window and the desktop around it: notifications that lead here, and the icon in the notification area."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
+
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.settings import TRAY
+from traindeck.domain.texts import say
+from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
+from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.run_page import state_words
+from traindeck.viewmodels.shell.journal import Subject, Topic
+from traindeck.viewmodels.shell.preferences import Preferences
+from traindeck.viewmodels.shell.system_notices import SystemNotices
+
+_MOST_RUNS = 10
+_OPENING = (QSystemTrayIcon.ActivationReason.Trigger, QSystemTrayIcon.ActivationReason.DoubleClick)
+
+
+def bring_to_front(window: QWidget) -> None:
+    """Whatever hides it; the desktop may only mark it as wanting attention."""
+    if window.isMinimized():
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+
+
+class Tray(QObject):
+    """The jobs that are active in its menu; a click brings the window."""
+
+    def __init__(self, shell: Shell, runs: RunList, open_topic: Callable[[Topic | None], None]) -> None:
+        super().__init__(shell.window)
+        self._shell = shell
+        self._runs = runs
+        self._open = open_topic
+        self._last: Topic | None = None
+        self.menu = QMenu(shell.window)
+        self.icon = QSystemTrayIcon(shell.theme.program_icon(), self)
+        self.icon.setContextMenu(self.menu)
+        self.icon.activated.connect(self._on_activated)
+        self.icon.messageClicked.connect(lambda: open_topic(self._last))
+        self.menu.aboutToShow.connect(self._fill)
+        runs.changed.connect(self._refresh)
+        self._refresh()
+        self._fill()  # some desktops ask for the menu only once
+
+    def say(self, title: str, words: str, topic: Topic | None) -> None:
+        self._last = topic
+        self.icon.showMessage(title, words, self._shell.theme.program_icon())
+
+    def live_runs(self) -> list[Run]:
+        return [run for run in self._runs.state.runs if not run.state.is_over]
+
+    def _refresh(self) -> None:
+        count = len(self.live_runs())
+        self.icon.setToolTip(say("TrainDeck · active jobs: {count}", count=count) if count else "TrainDeck")
+
+    def _fill(self) -> None:
+        self.menu.clear()
+        live = self.live_runs()
+        for run in live[:_MOST_RUNS]:
+            words = say("{name} ({number}) · {state}", name=run.name, number=run.number, state=state_words(run))
+            self._add(words.replace("&", "&&"), partial(self._open, Topic(Subject.RUN, run.id, run.profile)))
+        if not live:
+            self._add(say("No active jobs"), None)
+        elif len(live) > _MOST_RUNS:
+            self._add(say("{count} more", count=len(live) - _MOST_RUNS), partial(self._open, None))
+        self.menu.addSeparator()
+        self._add(say("Show TrainDeck"), partial(self._open, None))
+        self._add(say("&Quit"), self._shell.request_quit)
+
+    def _add(self, words: str, act: Callable[[], None] | None) -> None:
+        action = QAction(words, self.menu)
+        action.setEnabled(act is not None)
+        if act is not None:
+            action.triggered.connect(lambda: act())
+        self.menu.addAction(action)
+
+    def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason in _OPENING:
+            self._open(None)
+
+
+class DesktopFeature(Feature):
+    """The icon is there where the desktop has a place for it and the user wants it."""
+
+    def __init__(self, shell: Shell, notices: SystemNotices, preferences: Preferences, runs: RunList) -> None:
+        super().__init__(shell)
+        self._notices = notices
+        self._preferences = preferences
+        self._runs = runs
+        self.tray: Tray | None = None
+        notices.is_in_sight = self._is_in_sight
+        self._follow(TRAY.key)
+
+    def news(self) -> Subscriptions:
+        return [
+            (self._notices.clicked, self.open),
+            (self._notices.otherwise, self._say),
+            (self._preferences.changed, self._follow),
+        ]
+
+    def open(self, topic: Topic | None) -> None:
+        """Bring the window to the front, at the right place."""
+        bring_to_front(self.shell.window)
+        if topic is not None:
+            self.shell.jump(topic)
+
+    def dispose(self) -> None:
+        if self.tray is not None:
+            self.tray.icon.hide()
+
+    def _say(self, title: str, words: str, topic: Topic | None) -> None:
+        if self.tray is not None:
+            self.tray.say(title, words, topic)
+
+    def _follow(self, key: str) -> None:
+        if key != TRAY.key:
+            return
+        is_wanted = self._preferences.value(TRAY) and QSystemTrayIcon.isSystemTrayAvailable()
+        if is_wanted and self.tray is None:
+            self.tray = Tray(self.shell, self._runs, self.open)
+        if self.tray is not None:
+            self.tray.icon.setVisible(is_wanted)
+
+    def _is_in_sight(self, topic: Topic | None) -> bool:
+        window = self.shell.window
+        if not window.isActiveWindow() or topic is None:
+            return False
+        if topic.subject is Subject.RUN:
+            return self._runs.state.selected == topic.name
+        if topic.subject is Subject.TRANSFER:
+            return "transfers" in window.panels_made() and window.panel("transfers").isVisible()
+        return True  # there is a banner over it

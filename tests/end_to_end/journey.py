@@ -235,7 +235,7 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.click(page.start)
     await hands.until(lambda: page.chip.text() == "Running" and place.text() == "Lab on this computer")
     await hands.until(lambda: "No buckets yet." in hands.texts(buckets))
-    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["file.sample"]))
+    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["job.sample"]))
     await hands.until(lambda: buckets.model.rowCount() == 1)
     parameters = hands.panel("job").fields["parameters"].editor
     await hands.until(lambda: ("epochs", "29") not in parameters.pairs.rows)
@@ -469,7 +469,7 @@ async def switch_theme(hands: Hands) -> None:
 
 
 async def fill_in_sample(hands: Hands) -> None:
-    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["file.sample"]))
+    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["job.sample"]))
     await hands.until(lambda: field_edit(hands.panel("job").fields["name"]).text() == "digits")
     await hands.until(lambda: hands.panel("job").submit.isEnabled() and hands.panel("job").version.count() > 0)
     await hands.until(lambda: hands.panel("job").boot.count() > 0)

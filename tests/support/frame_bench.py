@@ -31,6 +31,7 @@ from traindeck.services.transfers import Transfer
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.bars import StatusBar
+from traindeck.ui.shell.edit_commands import edit_commands
 from traindeck.ui.shell.frame_feature import frame_commands
 from traindeck.ui.shell.main_window import MainWindow, Panel
 from traindeck.ui.shell.toasts import Toasts
@@ -164,6 +165,7 @@ def frame(
         Command("job.new", say("&New job"), _nothing, shortcut="Ctrl+N", menu="file", icon="plus"),
         Command("account.add", say("&Connect your account"), _nothing, menu="account", icon="key"),
         Command("run.again", say("Run &again"), _nothing, shortcut="R", menu="run", icon="again"),
+        *edit_commands(),
         *frame_commands(window, preferences, lambda: asked.append(1)),
     )
     try:

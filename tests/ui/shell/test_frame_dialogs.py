@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from support import planted
-from support.frame_bench import ICONS, Frame, PressedSample, frame
+from support.frame_bench import ICONS, PressedSample
 from support.qt_support import press, until
 from support.waiting import fail_with
 from traindeck.domain.accounts.keys import Credentials, Secret
@@ -32,85 +31,12 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked
-from traindeck.ui.kit.theme import DARK_COLORS, Theme
-from traindeck.ui.shell.command_palette import CommandPalette
+from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.frame_feature import About
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
-from traindeck.viewmodels.shell.commands import Command
 
 AK, SK = "AKIAEXAMPLE123456789", planted.SECRET_KEY
-
-
-def palette_of(at: Frame) -> CommandPalette:
-    at.commands.run("view.palette")
-    return at.window.findChildren(CommandPalette)[-1]
-
-
-def darkest(palette: CommandPalette, row: int) -> int:
-    """The lightness of what is written strongest in this row."""
-    view = palette.list
-    place = view.visualRect(view.model().index(row, 0))
-    image = view.viewport().grab(place).toImage()
-    return min(image.pixelColor(x, y).lightness() for x in range(image.width()) for y in range(image.height()))
-
-
-async def test_the_palette_shows_what_cannot_be_done_now(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            for name, can in (("a", True), ("b", False)):
-                enabled = partial(bool, can)
-                keys = f"Ctrl+Alt+{name}"
-                at.commands.add(Command(f"wave.{name}", "Wave", lambda: None, enabled=enabled, shortcut=keys))
-            palette = palette_of(at)
-            qtbot.keyClicks(palette.typed, "wave")
-            palette.list.clearSelection()
-            faint = at.theme.color("disabled").lightness()
-            assert darkest(palette, 0) < faint
-            assert darkest(palette, 1) >= faint
-            palette.close()
-
-
-async def test_the_palette_runs_what_was_typed(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            palette = palette_of(at)
-            assert palette.list.model().rowCount() == len(at.commands.all())
-            qtbot.keyClicks(palette.typed, "theme dark")
-            assert palette.list.model().rowCount() == 1
-            press(palette.typed, Qt.Key.Key_Return)
-            await until(lambda: at.theme.colors is DARK_COLORS)
-            await until(lambda: not at.window.findChildren(CommandPalette))
-            await until(lambda: not scope.is_running("keep the preferences"))
-
-
-async def test_arrows_choose_and_escape_leaves(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            palette = palette_of(at)
-            qtbot.keyClicks(palette.typed, "show")
-            first = palette.list.currentIndex().row()
-            press(palette.typed, Qt.Key.Key_Down)
-            assert palette.list.currentIndex().row() == first + 1
-            press(palette.typed, Qt.Key.Key_Escape)
-            await until(lambda: not at.window.findChildren(CommandPalette))
-
-
-async def test_nothing_happens_when_nothing_matches_or_may_be_done(
-    qapp: QApplication, qtbot: QtBot, tmp_path: Path
-) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            palette = palette_of(at)
-            for typed in ("zzz", "close tab"):
-                palette.typed.setText(typed)
-                press(palette.typed, Qt.Key.Key_Return)
-                assert palette.isVisible()
-            palette.close()
 
 
 @pytest.mark.parametrize("choice", ["stop", "leave", CANCEL])

@@ -11,24 +11,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from support.frame_bench import BOTTOM, ICONS, LEFT, Frame, frame
+from support.frame_bench import BOTTOM, ICONS, LEFT
 from support.qt_support import until
 from support.waiting import PATIENT_S, fail_with
 from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, asked_line
 from traindeck.ui.kit.theme import Theme
-from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import MainWindow, Make, Panel, Skeleton, make_frame
-from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.viewmodels.ports import Loss, Way
-from traindeck.viewmodels.shell.commands import Command, Commands, matching
+from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import WindowState
 
@@ -122,12 +120,12 @@ async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
     qtbot.addWidget(window)
     window.show()
     await until(lambda: window.is_painted)
-    assert [action.text() for action in window.menuBar().actions()][:3] == ["&File", "&Account", "&Run"]
+    assert [action.text() for action in window.menuBar().actions()][:3] == ["&File", "&Edit", "&Account"]
     assert list(window.dock_titles()) == ["buckets", "runs", "log", "transfers", "events", "job", "preview"]
     assert window.panels_made() == []
     before = window.menus.toolbar.height()
     window.commands.add(
-        *(Command(name, name, lambda: None, icon="key") for name in ("file.sample", "run.again", "account.connect"))
+        *(Command(name, name, lambda: None, icon="key") for name in ("job.sample", "run.again", "account.connect"))
     )
     assert window.menus.toolbar.actions()
     await until(lambda: window.menus.toolbar.width() == window.width())
@@ -153,7 +151,6 @@ async def test_a_room_registers_once_and_leaves_with_its_window(qapp: QApplicati
         await until(lambda: shell.window.panels_made() == ["runs"])
         menus: dict[str, Any] = {action.text(): action.menu() for action in shell.window.menuBar().actions()}
         assert [action.text() for action in menus["&Run"].actions()] == ["&Look"]
-        assert [command.id for command in matching(shell.commands.all(), "look")] == ["room.look"]
         shell.commands.run("room.look")
         model.told.emit("news")
         assert room.heard == ["look", "news"]
@@ -202,45 +199,6 @@ async def test_who_asks_after_the_window_gave_way_is_heard_in_the_next_one(qapp:
         fresh.dispose()
         await until(lambda: not isValid(fresh.window))
         theme.close()
-
-
-class Page(QWidget):
-    """A page with commands of its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.done: list[str] = []
-        self.commands = Commands()
-        self.commands.add(
-            Command("object.turn", "Turn over…", lambda: self.done.append("turned"), shortcut="Ctrl+U"),
-            Command("object.quiet", "Nothing to press", lambda: None),
-        )
-
-
-def page_in(at: Frame) -> Page:
-    page = at.window.open_tab("page", "Page", Page)
-    assert isinstance(page, Page)
-    return page
-
-
-async def test_the_palette_and_the_sheet_know_the_commands_of_the_page_in_front(
-    qapp: QApplication, qtbot: QtBot, tmp_path: Path
-) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            page = page_in(at)
-            at.commands.run("view.palette")
-            palette = at.window.findChildren(CommandPalette)[-1]
-            qtbot.keyClicks(palette.typed, "turn over")
-            qtbot.keyClick(palette.typed, Qt.Key.Key_Return)
-            await until(lambda: page.done == ["turned"])
-            at.commands.run("help.shortcuts")
-            [sheet] = at.window.findChildren(ShortcutSheet)
-            wanted = [*at.commands.all(), *page.commands.all()]
-            assert len(sheet.lines) == sum(bool(command.shortcut) for command in wanted)
-            assert ("Turn over", "Ctrl+U") in sheet.lines
-            sheet.reject()
 
 
 def test_nothing_but_the_frame_is_loaded_before_it_is_in_sight() -> None:

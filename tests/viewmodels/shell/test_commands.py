@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from traindeck.viewmodels.shell.commands import Command, Commands, matching
+from traindeck.domain.texts import text
+from traindeck.viewmodels.shell.commands import Command, Commands
 
 
 def nothing() -> None:
@@ -13,27 +14,6 @@ def nothing() -> None:
 
 def command(command_id: str, title: str, **more: Any) -> Command:
     return Command(command_id, title, nothing, **more)
-
-
-def test_the_palette_finds_every_typed_word_and_puts_beginnings_first() -> None:
-    commands = Commands()
-    commands.add(
-        command("view.log", "Show the log"),
-        command("log.clear", "Clear"),
-        command("log.save", "Log: save a copy"),
-        command("run.stop", "&Stop the run"),
-    )
-    assert [found.id for found in matching(commands.all(), "log")] == ["log.save", "view.log", "log.clear"]
-    assert [found.id for found in matching(commands.all(), "LOG show")] == ["view.log"]
-    assert [found.id for found in matching(commands.all(), "stop")] == ["run.stop"]
-    assert len(matching(commands.all(), "")) == 4
-
-
-def test_a_chinese_command_is_found_by_its_english_id_too() -> None:
-    commands = Commands()
-    commands.add(command("run.stop", "停止(&S)"))
-    assert matching(commands.all(), "停止")[0].plain_title == "停止"
-    assert matching(commands.all(), "run stop")
 
 
 @pytest.mark.parametrize(
@@ -60,5 +40,28 @@ def test_ids_and_shortcuts_are_given_once() -> None:
         commands.add(command("a", "B"))
     with pytest.raises(ValueError, match=r"Ctrl\+K is taken by a"):
         commands.add(command("b", "B", shortcut="Ctrl+K"))
+    with pytest.raises(ValueError, match=r"Ctrl\+K is taken by a"):
+        commands.add(command("b", "B", shortcut="Ctrl+K", scope="runs"))
     commands.remove(["a"])
     commands.add(command("b", "B", shortcut="Ctrl+K"))
+
+
+def test_two_panels_may_each_have_a_key_of_the_same_name() -> None:
+    commands = Commands()
+    commands.add(command("a", "A", shortcut="Del", scope="runs"), command("b", "B", shortcut="Del", scope="objects"))
+    with pytest.raises(ValueError, match="Del is taken by a"):
+        commands.add(command("c", "C", shortcut="Del", scope="runs"))
+    with pytest.raises(ValueError, match="Del is taken by"):
+        commands.add(command("d", "D", shortcut="Del"))
+
+
+def test_what_cannot_be_done_says_why() -> None:
+    may = list[int]()
+    why = Command("a", "A", nothing, enabled=lambda: bool(may), needs=text("Select a run first."))
+    moving = Command(
+        "b", "B", nothing, enabled=lambda: False, needs=lambda: text("Select one of {count}.", count=len(may))
+    )
+    assert (why.why_not(), moving.why_not()) == ("Select a run first.", "Select one of 0.")
+    may.append(1)
+    assert (why.why_not(), moving.why_not()) == ("", "Select one of 1.")
+    assert command("c", "C", enabled=lambda: False).why_not() == ""

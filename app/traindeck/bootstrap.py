@@ -34,7 +34,7 @@ from traindeck.ui.qt.texts import QtTexts
 from traindeck.ui.shell.main_window import MainWindow, make_frame
 from traindeck.viewmodels.shell.journal import NewsKind, Subject, Topic
 from traindeck.viewmodels.shell.notices import LAB_STOPPED, Mending, Notices
-from traindeck.viewmodels.shell.preferences import WindowState
+from traindeck.viewmodels.shell.window_state import WindowState
 
 if TYPE_CHECKING:  # loaded while the frame is in sight already
     from traindeck.assembly.core import Core
@@ -164,6 +164,7 @@ async def _main(
 
         models = Models(core, scope, notices, layout, settings, asked, runs)
         owned.callback(models.close)
+        layout.keep_with(core.disk, scope)
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
         await asyncio.sleep(0)
         workspace = Workspace(shell, models)
@@ -284,7 +285,6 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
         async with changing:
             old = program.workspace
             old.window.save_layout()
-            scope.start("keep the layout", partial(models.layout.keep, core.disk))
             pages = old.open_pages()
             window = make_frame(theme, models.notices, models.layout, start.request_quit)
             await asyncio.sleep(0)

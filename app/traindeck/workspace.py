@@ -62,10 +62,11 @@ from traindeck.viewmodels.rooms import (
 from traindeck.viewmodels.shell.events import Events
 from traindeck.viewmodels.shell.journal import Journal
 from traindeck.viewmodels.shell.notices import Notices
-from traindeck.viewmodels.shell.preferences import Preferences, WindowState
+from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.problem_report import ProblemForm, gathered
 from traindeck.viewmodels.shell.status import Status
 from traindeck.viewmodels.shell.system_notices import SystemNotices
+from traindeck.viewmodels.shell.window_state import WindowState
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.buckets import BucketRemovals

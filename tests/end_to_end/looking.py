@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hands import Hands, tell
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.data_ports import BytesBody
+from traindeck.ui.previews.preview_view import PreviewView
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.text_editor_dialog import TextEditorDialog
 
@@ -28,12 +28,11 @@ async def look_and_edit(hands: Hands) -> None:
     view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
     await hands.until(lambda: view.model.rowCount() == 2)
-    panel = hands.panel("preview")
-    dock = panel.parentWidget()
-    assert isinstance(dock, QDockWidget)
-    tell("before", shown=dock.isVisible())
+    tell("before", shown=bool(view.findChildren(PreviewView)))
     await hands.choose_cell(view.table, 0, 0)
     await hands.press(Qt.Key.Key_Space)
+    await hands.until(lambda: view.findChildren(PreviewView))
+    [panel] = view.findChildren(PreviewView)
     await hands.until(lambda: panel.cells.isVisible() and panel.cells.cells.rowCount() == 1)
     tell("table", about=panel.about.text(), has_keys=view.table.hasFocus())
     await hands.press(Qt.Key.Key_Down)
@@ -54,4 +53,4 @@ async def look_and_edit(hands: Hands) -> None:
     tell("stored", words=b"".join(pieces).decode())
     await hands.choose_cell(view.table, 1, 0)
     await hands.press(Qt.Key.Key_Space)
-    await hands.until(lambda: not dock.isVisible())
+    await hands.until(lambda: not panel.isVisible())

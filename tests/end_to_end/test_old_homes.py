@@ -116,7 +116,7 @@ def test_the_window_goes_on_where_it_was(old: Path) -> None:
     with WindowProcess(old, "open_old_home") as window:
         seen = window.told("seen", _SLOWEST_S)
         assert seen["size"] == [1100, 700]
-        assert "dock.preview" in seen["docks"]
+        assert "dock.log" in seen["docks"], "the docks of then are arranged as at the first start"
         assert "视图" in seen["words"] and seen["background"] < 128
         assert seen["account"] == "work" and seen["rate"] == 50_000_000
         assert seen["favourites"] == ["obs://team-data/photos/", "obs://corpus/2026/训练/"]

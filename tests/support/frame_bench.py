@@ -30,6 +30,7 @@ from traindeck.services.jobs.run_watch import WatchedAccount
 from traindeck.services.transfers import Transfer
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.arrangement_commands import ArrangementCommands
 from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.edit_commands import edit_commands
 from traindeck.ui.shell.frame_feature import frame_commands
@@ -38,8 +39,9 @@ from traindeck.ui.shell.toasts import Toasts
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
-from traindeck.viewmodels.shell.preferences import Preferences, WindowState
+from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.status import Status
+from traindeck.viewmodels.shell.window_state import WindowState
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 LEFT, RIGHT, BOTTOM = (
@@ -103,8 +105,8 @@ class Frame:
 
 
 _PANELS = (
-    ("buckets", "Buckets", LEFT),
     ("runs", "Runs", LEFT),
+    ("buckets", "Buckets", LEFT),
     ("log", "Log", BOTTOM),
     ("transfers", "Transfers", BOTTOM),
     ("form", "Job", RIGHT),
@@ -153,7 +155,7 @@ def frame(
         commands=commands,
         notices=notices,
         state=state or WindowState(home / "window.json"),
-        panels=[Panel(name, say(title), area, raise_=name == "log") for name, title, area in _PANELS],
+        panels=[Panel(name, say(title), area) for name, title, area in _PANELS],
         on_close_request=lambda: asked.append(1),
         toolbar=("job.new", "-", "view.palette", "account.add"),
     )
@@ -166,6 +168,7 @@ def frame(
         Command("account.add", say("&Connect your account"), _nothing, menu="account", icon="key"),
         Command("run.again", say("Run &again"), _nothing, shortcut="R", menu="run", icon="again"),
         *edit_commands(),
+        *ArrangementCommands(window, scope).all(),
         *frame_commands(window, preferences, lambda: asked.append(1)),
     )
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ import pytest
 from PySide6.QtCore import QBuffer, QIODevice, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication
 
 from support.folder_cloud import FolderCloud, offline
 from support.panel_bench import User, light_theme
@@ -23,11 +24,14 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.previews.following import PreviewFollower
 from traindeck.ui.previews.pictures import drawn_picture
-from traindeck.ui.previews.preview_view import PreviewFollower, PreviewView
+from traindeck.ui.previews.preview_place import PreviewPlace
+from traindeck.ui.previews.preview_view import PreviewView
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.object_table import NAME
 from traindeck.viewmodels.previews.preview import Preview
+from traindeck.viewmodels.shell.window_state import WindowState
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.places import Favourites
@@ -82,13 +86,16 @@ class Bench:
         self.browser.start()
         self.tab = BrowserView(self.browser, tree, favourites, theme, User())
         self.preview = Preview(cloud.planes, calls, cloud.scope, drawn_picture)
-        self.panel = PreviewView(self.preview, theme)
-        self.follower = PreviewFollower(self.preview, self.tab)
-        self.window = QWidget()
-        layout = QHBoxLayout(self.window)
-        layout.addWidget(self.tab, 2)
-        layout.addWidget(self.panel, 1)
+        self.state = WindowState(cloud.paths.home / "window.json")
+        self.place = PreviewPlace(self.state)
+        self.follower = PreviewFollower(self.preview, self.tab, self.place, theme)
+        self.window = self.tab
         self.window.resize(1000, 500)
+
+    @property
+    def panel(self) -> PreviewView:
+        assert self.follower.panel is not None
+        return self.follower.panel
 
     def rows(self) -> list[str]:
         model = self.tab.model
@@ -110,6 +117,7 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot, files: dict[str, bytes
         on = Bench(cloud, calls, theme, qtbot)
         qtbot.addWidget(on.window)
         on.window.show()
+        on.place.toggle()
         on.window.activateWindow()
         try:
             await until(lambda: len(on.rows()) == len({name.partition("/")[0] for name in files}))
@@ -231,21 +239,38 @@ async def test_who_asks_for_more_the_moment_a_page_came_gets_it(tmp_path: Path, 
 
 async def test_nothing_is_read_while_nobody_looks(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
-        wanted: list[int] = []
-        on.preview.wanted.connect(lambda: wanted.append(1))
-        on.panel.hide()
+        qtbot.keyClick(on.tab.table, Qt.Key.Key_Space)
+        assert not on.place.is_open and not on.panel.isVisible()
         on.tab.table.select(on.rows().index("a.txt"))
         await until(lambda: on.preview.state.place == BUCKET.join("a.txt"))
         assert on.preview.state.pages == ()
         assert not on.preview.state.is_reading
         qtbot.keyClick(on.tab.table, Qt.Key.Key_Space)
-        assert wanted == [1]
         assert on.tab.table.ranges(), "the space bar does not change what is chosen"
-        on.panel.show()
+        assert on.tab.table.hasFocus(), "to go on from row to row"
         await until(lambda: on.panel.text.toPlainText().startswith("第一行"))
         on.tab.search.setFocus()
         qtbot.keyClicks(on.tab.search, "a b")
-        assert wanted == [1], "in a field a space is a space"
+        assert on.place.is_open, "in a field a space is a space"
+
+
+async def test_the_preview_stands_where_it_stood(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    """Beside the rows or below them, as large as it was drawn: in another tab, and at the next start."""
+    async with bench(tmp_path, theme, qtbot) as on:
+        parts = on.tab.parts
+        qtbot.mouseClick(on.panel.turn, Qt.MouseButton.LeftButton)
+        assert parts.orientation() == Qt.Orientation.Vertical
+        await until(lambda: sum(parts.sizes()) == parts.height() - parts.handleWidth())
+        parts.handle(1).moveSplitter(round(parts.height() * 0.7))
+        share = on.place.share
+        assert share == pytest.approx(0.3, abs=0.03)
+        later = PreviewPlace(on.state)
+        assert (later.is_open, later.is_below, later.share) == (True, True, share)
+        qtbot.mouseClick(on.panel.shut, Qt.MouseButton.LeftButton)
+        assert not on.panel.isVisible() and not PreviewPlace(on.state).is_open
+        for damaged in ("[]", '{"open": 1, "below": "x", "share": "half"}', '{"share": 7.0}'):
+            on.state.put("preview", json.loads(damaged))
+            assert not PreviewPlace(on.state).is_open and 0.1 < PreviewPlace(on.state).share < 0.9
 
 
 async def test_trouble_is_said_and_looking_again_helps(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

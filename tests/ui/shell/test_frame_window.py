@@ -36,7 +36,7 @@ from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.notices import Mending
-from traindeck.viewmodels.shell.preferences import WindowState
+from traindeck.viewmodels.shell.window_state import WindowState
 
 
 def welcome(at: Frame) -> WelcomePage:
@@ -98,13 +98,13 @@ async def test_docks_hide_show_and_come_back_where_they_were(
             at.commands.run("view.dock.buckets")
             assert not at.window.is_dock_shown("buckets")
             at.window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock(at, "runs"))
-            at.window.resize(960, 720)
+            at.window.resize(800, 720)
             at.window.save_layout()
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
             assert not at.window.is_dock_shown("buckets")
             assert at.window.dockWidgetArea(dock(at, "runs")) == Qt.DockWidgetArea.RightDockWidgetArea
-            assert at.window.size().toTuple() == (960, 720)
+            assert at.window.size().toTuple() == (800, 720)
             at.commands.run("view.reset_layout")
             assert at.window.is_dock_shown("buckets")
             assert at.window.dockWidgetArea(dock(at, "runs")) == Qt.DockWidgetArea.LeftDockWidgetArea
@@ -134,6 +134,7 @@ async def test_a_layout_that_cannot_be_used_is_left_aside(
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path, state=state) as at:
             at.window.show()
+            at.window.resize(1280, 800)
             assert all(at.window.is_dock_shown(panel) for panel in at.window.dock_titles())
 
 

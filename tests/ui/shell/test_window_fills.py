@@ -23,12 +23,14 @@ from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, asked_line
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.arrangements import Arrangement
+from traindeck.ui.shell.docks import Skeleton
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
-from traindeck.ui.shell.main_window import MainWindow, Make, Panel, Skeleton, make_frame
+from traindeck.ui.shell.main_window import MainWindow, Make, Panel, make_frame
 from traindeck.viewmodels.ports import Loss, Way
 from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
-from traindeck.viewmodels.shell.preferences import WindowState
+from traindeck.viewmodels.shell.window_state import WindowState
 
 
 class Room(Feature):
@@ -72,6 +74,7 @@ def window_of(theme: Theme, home: Path, panels: list[Panel]) -> MainWindow:
         state=WindowState(home / "window.json"),
         panels=panels,
         on_close_request=lambda: None,
+        arrangements=[Arrangement("first", "First", hidden=("hidden",))],
     )
 
 
@@ -86,9 +89,9 @@ async def test_a_panel_is_made_when_it_is_first_in_sight(qapp: QApplication, qtb
         theme,
         tmp_path,
         [
-            Panel("front", "Front", BOTTOM, raise_=True),
+            Panel("front", "Front", BOTTOM),
             Panel("behind", "Behind", BOTTOM),
-            Panel("hidden", "Hidden", LEFT, is_hidden=True),
+            Panel("hidden", "Hidden", LEFT),
             Panel("later", "Later", LEFT),
         ],
     )
@@ -104,7 +107,7 @@ async def test_a_panel_is_made_when_it_is_first_in_sight(qapp: QApplication, qtb
     await until(lambda: made == ["front", "later"])
     window.show_dock("behind")
     assert made == ["front", "later", "behind"]
-    window.peek_dock("hidden")
+    window.toggle_dock("hidden")
     await until(lambda: made[-1] == "hidden")
     assert window.panels_made() == ["front", "behind", "hidden", "later"]
     assert isinstance(window.panel("front"), QLabel)
@@ -121,7 +124,7 @@ async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
     window.show()
     await until(lambda: window.is_painted)
     assert [action.text() for action in window.menuBar().actions()][:3] == ["&File", "&Edit", "&Account"]
-    assert list(window.dock_titles()) == ["buckets", "runs", "log", "transfers", "events", "job", "preview"]
+    assert list(window.dock_titles()) == ["runs", "buckets", "log", "transfers", "events", "job"]
     assert window.panels_made() == []
     before = window.menus.toolbar.height()
     window.commands.add(

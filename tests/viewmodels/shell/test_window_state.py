@@ -1,4 +1,4 @@
-"""The saved layout: kept whole, dropped when it no longer fits, and never waited for."""
+"""How the window was left: kept whole, written soon, and never waited for."""
 
 import asyncio
 import json
@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from support.waiting import until
+from support.waiting import fail_with, until
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.viewmodels.shell.preferences import WindowLayout, WindowState
-
-LAYOUT = WindowLayout(b"\x00geometry\xff", b"docks\x01")
+from traindeck.runtime.tasks import TaskScope
+from traindeck.viewmodels.shell.window_state import WindowState
 
 
 @pytest.fixture
@@ -23,32 +22,28 @@ def disk() -> Iterator[BlockingCalls]:
     calls.close()
 
 
-async def test_what_was_saved_comes_back(tmp_path: Path, disk: BlockingCalls) -> None:
+def read(path: Path) -> WindowState:
+    state = WindowState(path)
+    state.read()
+    return state
+
+
+async def test_what_was_put_comes_back(tmp_path: Path, disk: BlockingCalls) -> None:
     path = tmp_path / "deep" / "window.json"
     state = WindowState(path)
-    state.save(3, LAYOUT)
-    assert state.load(3) == LAYOUT  # for the next window, before anything is written
+    state.put("tabs", ["a", "b"])
+    state.put("gone", 1)
+    state.put("gone", None)
+    assert state.get("tabs") == ["a", "b"]  # for the next window, before anything is written
     await state.keep(disk)
-    later = WindowState(path)
-    later.read()
-    assert later.load(3) == LAYOUT
+    assert read(path).get("tabs") == ["a", "b"]
+    assert list(json.loads(path.read_bytes())) == ["tabs"]
 
 
-async def test_a_layout_of_another_window_is_not_used(tmp_path: Path, disk: BlockingCalls) -> None:
-    state = WindowState(tmp_path / "window.json")
-    state.read()
-    assert state.load(1) is None
-    state.save(1, LAYOUT)
-    assert state.load(2) is None
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"version": 1}', '{"version": 1, "geometry": "ü", "docks": ""}', "\0"])
-async def test_a_damaged_file_costs_the_layout_only(tmp_path: Path, disk: BlockingCalls, content: str) -> None:
-    path = tmp_path / "window.json"
-    path.write_text(content, encoding="utf-8")
-    state = WindowState(path)
-    state.read()
-    assert state.load(1) is None
+@pytest.mark.parametrize("content", ["", "[]", '"x"', "\0", "[" * 100_000, '{"a": '])
+async def test_a_damaged_file_costs_no_more_than_what_was_in_it(tmp_path: Path, content: str) -> None:
+    (tmp_path / "window.json").write_text(content, encoding="utf-8")
+    assert read(tmp_path / "window.json").get("a") is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such rights there")
@@ -57,27 +52,37 @@ async def test_a_place_that_cannot_be_written_is_logged(
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
     state = WindowState(tmp_path / "file" / "window.json")
-    state.save(1, LAYOUT)
+    state.put("a", 1)
     await state.keep(disk)
-    assert "layout was not saved" in caplog.text
+    assert "is not kept" in caplog.text
 
 
-async def test_the_last_of_several_saves_stays_and_nobody_waits(tmp_path: Path, disk: BlockingCalls) -> None:
+async def test_a_change_is_on_disk_within_moments(tmp_path: Path, disk: BlockingCalls) -> None:
+    """Nobody has to quit for that: what ends the program at once takes no more than the last moments with it."""
+    path = tmp_path / "window.json"
+    state = WindowState(path)
+    state.put("a", 1)
+    async with TaskScope(fail_with) as scope:
+        state.keep_with(disk, scope)
+        await until(path.exists)
+        state.put("a", 2)
+        await until(lambda: read(path).get("a") == 2)
+
+
+async def test_the_last_of_several_stays_and_nobody_waits(tmp_path: Path, disk: BlockingCalls) -> None:
     path, free = tmp_path / "window.json", threading.Event()
     busy = [asyncio.ensure_future(disk.run(lambda _: free.wait())) for _ in range(2)]
     state = WindowState(path)
-    state.save(1, WindowLayout(b"first", b""))
+    state.put("a", "first")
     keeping = asyncio.ensure_future(state.keep(disk))
     await asyncio.sleep(0)
     for number in range(5):
-        state.save(1, WindowLayout(b"%d" % number, b""))
-    assert not path.exists() and state.load(1) == WindowLayout(b"4", b"")
+        state.put("a", number)
+    assert not path.exists() and state.get("a") == 4
     at_quit = asyncio.ensure_future(state.keep(disk))
     free.set()
     await asyncio.gather(at_quit, keeping, *busy)
-    later = WindowState(path)
-    later.read()
-    assert later.load(1) == WindowLayout(b"4", b"")
+    assert read(path).get("a") == 4
 
 
 async def test_a_save_that_was_cancelled_is_made_up_for(tmp_path: Path, disk: BlockingCalls) -> None:
@@ -85,21 +90,22 @@ async def test_a_save_that_was_cancelled_is_made_up_for(tmp_path: Path, disk: Bl
     free = threading.Event()
     busy = [asyncio.ensure_future(disk.run(lambda _: free.wait())) for _ in range(2)]
     state = WindowState(tmp_path / "window.json")
-    state.save(1, LAYOUT)
+    state.put("a", 1)
     keeping = asyncio.ensure_future(state.keep(disk))
     await until(lambda: state._writing.locked())
     keeping.cancel()
     free.set()
     await asyncio.gather(keeping, *busy, return_exceptions=True)
     await state.keep(disk)
-    assert json.loads((tmp_path / "window.json").read_bytes())["version"] == 1
+    assert read(tmp_path / "window.json").get("a") == 1
 
 
 async def test_what_is_newer_than_the_file_is_not_overwritten_by_it(tmp_path: Path, disk: BlockingCalls) -> None:
     state = WindowState(tmp_path / "window.json")
-    state.save(1, WindowLayout(b"old", b""))
+    state.put("a", "old")
+    state.put("b", "kept")
     await state.keep(disk)
     fresh = WindowState(tmp_path / "window.json")
-    fresh.save(1, LAYOUT)
+    fresh.put("a", "new")
     fresh.read()
-    assert fresh.load(1) == LAYOUT
+    assert (fresh.get("a"), fresh.get("b")) == ("new", "kept")

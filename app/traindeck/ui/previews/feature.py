@@ -1,16 +1,16 @@
-"""The room of previews: the panel that follows what is chosen, and the editor for texts."""
+"""The room of previews: what is chosen in a bucket is shown beside its rows, and the editor for texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from traindeck.domain.previews import MOST_EDITED
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say, text
 from traindeck.ui.kit.dialogs import shown
-from traindeck.ui.previews.preview_view import PreviewFollower, PreviewView
+from traindeck.ui.previews.following import PreviewFollower
+from traindeck.ui.previews.preview_place import PreviewPlace
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
-from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.active_list import ROWS, ActiveList, Need
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.object_list import ObjectList
@@ -27,20 +27,18 @@ class PreviewsFeature(Feature):
         super().__init__(shell)
         self._room = room
         self._storage = storage
+        self._place = PreviewPlace(shell.window.state)
         self._active = active
 
-    def panels(self) -> Mapping[str, Make]:
-        return {"preview": lambda: PreviewView(self._room.preview, self.shell.theme)}
-
     def news(self) -> Subscriptions:
-        return [(self._room.preview.wanted, self._toggle), (self._room.preview.edit_wanted, self.edit_text)]
+        return [(self._room.preview.edit_wanted, self.edit_text)]
 
     def commands(self) -> Iterable[Command]:
         can_edit = Need(_can_edit, text("Select one small text first."))
         preview, edit = say("Preview"), say("Edit text…")
         return [
             self._active.tab_command(
-                "object.preview", preview, lambda _: self._room.preview.wanted.emit(), 0,
+                "object.preview", preview, lambda _: self._place.toggle(), 0,
                 contexts=(FILE, FOLDER), icon="eye", shortcut="Space", scope=ROWS,
             ),
             self._active.tab_command(
@@ -50,7 +48,7 @@ class PreviewsFeature(Feature):
 
     def extend(self, view: ObjectList) -> None:
         if isinstance(view, BrowserView):
-            PreviewFollower(self._room.preview, view)
+            PreviewFollower(self._room.preview, view, self._place, self.shell.theme)
 
     def page_closed(self, key: str) -> None:
         if not self.shell.window.pages(BrowserView):
@@ -73,10 +71,6 @@ class PreviewsFeature(Feature):
     def _edit(self, view: BrowserView) -> None:
         if (entry := view.only()) is not None:
             self.edit_text(view.profile, entry.path)
-
-    def _toggle(self) -> None:
-        """The keyboard stays in the list, to go on from row to row."""
-        self.shell.window.peek_dock("preview")
 
     def _text_saved(self, place: ObjectPath) -> None:
         self._storage.buckets.touched.emit(place.parent)

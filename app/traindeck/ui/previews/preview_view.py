@@ -1,10 +1,10 @@
-"""The Preview panel: what is chosen in a bucket, shown as what it is."""
+"""The preview in the tab of a bucket: what is chosen there, shown as what it is."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer
+from PySide6.QtCore import QModelIndex
 from PySide6.QtGui import QHideEvent, QImage, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QPushButton, QStackedLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedLayout, QWidget
 
 from traindeck.domain.previews import (
     ArchivePage,
@@ -15,7 +15,6 @@ from traindeck.domain.previews import (
     TensorsPage,
     TextPage,
 )
-from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.layouts import column_of, row_of
@@ -29,7 +28,7 @@ from traindeck.ui.previews.lists import (
     tensor_columns,
 )
 from traindeck.ui.previews.pictures import GridView, PictureView, TextPane
-from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.previews.preview_place import PreviewPlace
 from traindeck.viewmodels.previews.preview import (
     Preview,
     about_words,
@@ -42,17 +41,19 @@ from traindeck.viewmodels.previews.preview import (
 class PreviewView(QWidget):
     """Follows what is chosen while it is visible; reading never keeps the window waiting."""
 
-    def __init__(self, preview: Preview, theme: Theme) -> None:
+    def __init__(self, preview: Preview, place: PreviewPlace, theme: Theme) -> None:
         super().__init__()
         self._preview = preview
         self._theme = theme
-        self._is_docked = False
+        self.setMinimumSize(18 * SPACE, 15 * SPACE)  # some kinds would like more than a tab has to give
         self._shown: tuple[PreviewPage, ...] = ()
         self.name = ElidedLabel(role="strong")
         self.about = ElidedLabel(role="small")
         self.back = tool_button("back", say("Back to the pictures of the folder"), preview.back)
         self.edit = tool_button("edit", say("Edit this text…"), preview.edit)
         self.refresh = tool_button("refresh", say("Look at it again"), preview.look_again)
+        self.turn = tool_button("below", say("Beside the list or below it"), place.turn)
+        self.shut = tool_button("close", say("Close the preview (Space)"), place.toggle)
         self.message = EmptyPage(say("Nothing is chosen."), say("Choose an object in a bucket to look into it."))
         self.text = TextPane(theme)
         self.cells = CellsTable()
@@ -67,27 +68,29 @@ class PreviewView(QWidget):
         self._lay_out()
         self._connect()
         self._apply_theme()
-        self._on_changed()
+        self._show_state()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        dock = self.parentWidget()
-        if isinstance(dock, QDockWidget) and not self._is_docked:
-            # Behind another tab it counts as shown, and nobody sees it.
-            dock.visibilityChanged.connect(self._watch)
-            self._is_docked = True
-        self._watch(True)
+        self._on_changed()  # what was chosen while nobody looked
+        self._preview.watch(id(self), True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._watch(False)
-
-    def _watch(self, is_seen: bool) -> None:
-        self._preview.watch(id(self), is_seen)
+        self._preview.watch(id(self), False)
 
     def _lay_out(self) -> None:
         names = column_of(self.name, self.about, spacing=0)
-        head = row_of(self.back, (names, 1), self.edit, self.refresh, margins=(SPACE, HALF, HALF, HALF), spacing=HALF)
+        head = row_of(
+            self.back,
+            (names, 1),
+            self.edit,
+            self.refresh,
+            self.turn,
+            self.shut,
+            margins=(SPACE, HALF, HALF, HALF),
+            spacing=HALF,
+        )
         self._pages = QStackedLayout()
         self._pages.currentChanged.connect(self._on_page)
         foot = row_of((self.count, 1), self.more, margins=(SPACE, HALF, HALF, HALF), spacing=HALF)
@@ -133,6 +136,11 @@ class PreviewView(QWidget):
         self._preview.open_picture(index.row())
 
     def _on_changed(self) -> None:
+        """There is one for each tab, and only that in sight has anything to do."""
+        if self.isVisible():
+            self._show_state()
+
+    def _show_state(self) -> None:
         state = self._preview.state
         self.name.setText("" if state.place is None else state.place.name)
         self.name.setToolTip("" if state.place is None else str(state.place))
@@ -142,7 +150,7 @@ class PreviewView(QWidget):
         self.refresh.setVisible(state.place is not None)
         if state.is_folder:
             self._shown = ()
-            self._on_pictures()
+            self._show_pictures()
             return
         if state.pages != self._shown:
             self._show_pages(state.pages)
@@ -155,6 +163,8 @@ class PreviewView(QWidget):
         self._say_how_much()
 
     def _on_grew(self) -> None:
+        if not self.isVisible():
+            return
         self._show_pages(self._preview.state.pages)
         self._say_how_much()
 
@@ -205,8 +215,10 @@ class PreviewView(QWidget):
         self.more.setEnabled(not state.is_reading_more)
 
     def _on_pictures(self) -> None:
-        if not self._preview.state.is_folder:
-            return
+        if self._preview.state.is_folder and self.isVisible():
+            self._show_pictures()
+
+    def _show_pictures(self) -> None:
         grid = self._preview.pictures
         has_pictures = bool(grid.rows)
         title, hint, count = grid_words(grid.state, len(grid.rows))
@@ -217,48 +229,3 @@ class PreviewView(QWidget):
         self.notes.setVisible(bool(self.notes.text()))
         self.more.setVisible(grid.state.has_more and not grid.state.is_listing)
         self.more.setEnabled(True)
-
-
-class PreviewFollower(QObject):
-    """Lives as long as the tab."""
-
-    def __init__(self, preview: Preview, view: BrowserView) -> None:
-        super().__init__(view)
-        self._preview = preview
-        self._view = view
-        self._browser = browser = view.browser
-        self._told: ObjectPath | None = None
-        self._settling = QTimer(self)
-        self._settling.setSingleShot(True)
-        self._settling.setInterval(0)
-        self._settling.timeout.connect(self._tell)
-        view.table.selectionModel().selectionChanged.connect(self._settling.start)
-        view.table.selectionModel().currentChanged.connect(self._settling.start)
-        browser.moved.connect(self._settling.start)
-        browser.rows.replaced.connect(self._settling.start)
-        browser.rows.read.connect(self._settling.start)
-        view.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Show and watched is self._view:
-            self._told = None
-            self._settling.start()
-        return super().eventFilter(watched, event)
-
-    def chosen(self) -> ObjectPath | None:
-        """The object or folder one is on, else the folder that is shown; None: not known yet."""
-        table = self._view.table
-        ranges = table.ranges()
-        if not ranges:
-            return self._browser.state.place
-        current = table.currentIndex().row()
-        is_chosen = any(first <= current <= last for first, last in ranges)
-        shown = self._view.model.shown(self._view.model.index(current if is_chosen else ranges[0][0], 0))
-        return shown.entry.path if shown is not None else None
-
-    def _tell(self) -> None:
-        """Only what is new: in the panel one may have gone on to something else."""
-        if not self._view.isVisible() or (chosen := self.chosen()) is None or chosen == self._told:
-            return
-        self._told = chosen
-        self._preview.choose(self._browser.profile, chosen)

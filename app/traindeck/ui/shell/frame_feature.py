@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, qVersion
-from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
 from traindeck import __version__
@@ -16,6 +15,7 @@ from traindeck.ui.kit.dialogs import DIALOG_MARGINS, closing
 from traindeck.ui.kit.edits import Edit
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import SPACE, Theme
+from traindeck.ui.shell.arrangement_commands import ArrangementCommands, full_screen_keys
 from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.edit_commands import edit_commands
@@ -54,6 +54,7 @@ class FrameFeature(Feature):
         self._preferences = preferences
         self._sample = sample
         self._connect = connect
+        self._arrangements = ArrangementCommands(shell.window, shell.tasks)
         bar = StatusBar(status, shell.window)
         bar.lab.clicked.connect(lab)
         shell.window.setStatusBar(bar)
@@ -78,6 +79,7 @@ class FrameFeature(Feature):
                 needs=text("There is no message."),
             ),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help"),
+            *self._arrangements.all(),
             *frame_commands(self.shell.window, self._preferences, self.shell.request_quit, self.shell.offers),
         ]
 
@@ -138,16 +140,14 @@ def frame_commands(
     def has_tab() -> bool:
         return bool(window.current_tab())
 
-    full = QKeySequence(QKeySequence.StandardKey.FullScreen).toString() or "F11"
     return [
         _in_view("view.palette", say("Co&mmands…"), open_palette, shortcut="Ctrl+K", icon="search"),
-        _in_view("view.reset_layout", say("&Reset layout"), window.reset_layout, group=2),
         _in_view(
             "view.full_screen",
             say("&Full screen"),
             toggle_full_screen,
             checked=window.isFullScreen,
-            shortcut=full,
+            shortcut=full_screen_keys(),
             group=2,
         ),
         *_docks(window),

@@ -3,70 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QIcon, QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabWidget, QToolBar, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QIcon, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QMainWindow, QTabWidget, QToolBar, QWidget
 
 from traindeck.domain.texts import say
-from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme
+from traindeck.ui.kit.theme import Theme
+from traindeck.ui.shell.arrangements import FIRST_SIZE, Arrangement, Arrangements
 from traindeck.ui.shell.bars import NoticeBar
+from traindeck.ui.shell.docks import Docks, Make, Panel
+from traindeck.ui.shell.folding import Folding
 from traindeck.ui.shell.menus import SPACER, Menus
+from traindeck.ui.shell.page_tabs import PageTabs
 from traindeck.viewmodels.shell.commands import Commands
 from traindeck.viewmodels.shell.notices import Notices
-from traindeck.viewmodels.shell.preferences import WindowLayout, WindowState
+from traindeck.viewmodels.shell.window_state import WindowState
 
-Make = Callable[[], QWidget]
+__all__ = ["FIRST_SIZE", "MainWindow", "Make", "Panel", "make_frame"]
 
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One dock with its place; `id` is English and stable, because saved layouts name it."""
-
-    id: str
-    title: str
-    area: Qt.DockWidgetArea
-    raise_: bool = False
-    is_hidden: bool = False
-    """Not there until somebody asks for it."""
-
-
-class Skeleton(QWidget):
-    """Stands in a dock until its panel is made: bars where its rows will be."""
-
-    _WIDTHS = (0.55, 0.8, 0.65, 0.72, 0.5)
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.color("hover"))
-        for row, share in enumerate(self._WIDTHS):
-            top = 2 * SPACE + row * ROW
-            if top + SPACE > self.height():
-                break
-            painter.drawRoundedRect(SPACE, top, int((self.width() - 2 * SPACE) * share), SPACE + HALF, HALF, HALF)
-        painter.end()
-
-
-LAYOUT_VERSION = 3  # raise it when docks come, go or change their names
-FIRST_SIZE = (1280, 800)
-SMALLEST_SIZE = (960, 600)
-SIDE_WIDTH, FORM_WIDTH, BOTTOM_HEIGHT = 310, 370, 240
-
-_SIDES = (
-    (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.Orientation.Horizontal, SIDE_WIDTH),
-    (Qt.DockWidgetArea.RightDockWidgetArea, Qt.Orientation.Horizontal, FORM_WIDTH),
-    (Qt.DockWidgetArea.BottomDockWidgetArea, Qt.Orientation.Vertical, BOTTOM_HEIGHT),
-)
+SMALLEST_SIZE = (800, 500)
+_SMALLEST_PAGE = (320, 120)
+_NOTE_MS = 500
 
 
 class MainWindow(QMainWindow):
@@ -89,22 +47,16 @@ class MainWindow(QMainWindow):
         panels: Sequence[Panel],
         on_close_request: Callable[[], None],
         toolbar: Sequence[str] = (),
+        arrangements: Sequence[Arrangement] = (),
     ) -> None:
         super().__init__()
         self.theme = theme
         self.commands = commands
         self.is_painted = False
+        self.state = state
         self.report_problem: Callable[[str], None] | None = None
         """What can be done about a mistake of ours, once the rooms are there."""
-        self._state = state
         self._on_close_request = on_close_request
-        self._docks: dict[str, QDockWidget] = {}
-        self._panels: dict[str, Panel] = {}
-        self._in_front: set[str] = set()
-        self._makes: dict[str, Make] = {}
-        self._due: list[str] = []
-        self._half_made: set[str] = set()
-        self._pages: dict[str, QWidget] = {}
         self.setObjectName("main_window")
         self.setWindowTitle("TrainDeck")
         self.setWindowIcon(theme.program_icon())
@@ -115,147 +67,107 @@ class MainWindow(QMainWindow):
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
-        self.tabs = QTabWidget()
-        self._build_centre()
+        self.tabs = PageTabs(theme)
+        self.tabs.setMinimumSize(*_SMALLEST_PAGE)  # a page larger than that does not push the docks out of the window
+        self.tabs.closed.connect(self.tab_closed)
+        self.setCentralWidget(self.tabs)
         self.statusBar()
-        self._making = QTimer(self)
-        self._making.setSingleShot(True)
-        self._making.timeout.connect(self._make_next)
-        for panel in panels:
-            self.addDockWidget(panel.area, self._docked(panel))
+        self._docks = Docks(self, theme, panels)
+        self._docks.made.connect(self.panel_made)
         self.menus = Menus(self, commands, theme, toolbar)
         self.notice_bar = NoticeBar(notices, theme)
         self._place_for_notices()
-        self._arrange()
-        self._load_layout()
+        self._folding = Folding(self, self._docks, self.show_dock, lambda: not self.arrangements.is_whole)
+        self.arrangements = Arrangements(self, self._docks, self.tabs, self._folding, state, arrangements)
+        self.arrangements.load()
+        self.notice_bar.refresh()
+        self._noting = QTimer(self, singleShot=True, interval=_NOTE_MS)
+        self._noting.timeout.connect(self.save_layout)
+        self._watch_layout()
         notices.crashed.connect(self._show_report)
 
     # pages
 
-    def open_tab(self, key: str, title: str, make: Callable[[], QWidget]) -> QWidget:
+    def open_tab(self, key: str, title: str, make: Make) -> QWidget:
         """Bring the page to the front; `make` it when it is not there."""
-        page = self._pages.get(key)
-        if page is None:
-            page = make()
-            page.setObjectName(f"page.{key}")
-            self._pages[key] = page
-            self.tabs.addTab(page, title)
-        self.tabs.setCurrentWidget(page)
-        return page
+        self._show_all()
+        return self.tabs.open(key, title, make)
 
     def rename_tab(self, key: str, title: str) -> None:
-        if key in self._pages:
-            self.tabs.setTabText(self.tabs.indexOf(self._pages[key]), title)
+        self.tabs.rename(key, title)
 
     def tab_title(self, key: str) -> str:
-        return self.tabs.tabText(self.tabs.indexOf(self._pages[key]))
+        return self.tabs.title(key)
 
     def mark_tab(self, key: str, icon: QIcon, words: str) -> None:
-        """Show something about the page beside its title; an icon that is none and no words take it away."""
-        if key in self._pages:
-            at = self.tabs.indexOf(self._pages[key])
-            self.tabs.setTabIcon(at, icon)
-            self.tabs.setTabToolTip(at, words)
-            title = self.tabs.tabText(at)
-            self.tabs.tabBar().setAccessibleTabName(at, f"{title}. {words}" if words else title)
+        self.tabs.mark(key, icon, words)
 
     def close_tab(self, key: str) -> None:
-        page = self._pages.pop(key, None)
-        if page is None:
-            return
-        self.tab_closed.emit(key)
-        self.tabs.removeTab(self.tabs.indexOf(page))
-        page.close()
-        page.deleteLater()
+        self.tabs.close_page(key)
 
     def open_tabs(self) -> list[str]:
         """The keys in the order of the tabs."""
-        return sorted(self._pages, key=lambda key: self.tabs.indexOf(self._pages[key]))
+        return self.tabs.keys()
 
     def pages(self, kind: type[QWidget]) -> list[str]:
         """The keys of those that are of this kind."""
-        return [key for key, page in self._pages.items() if isinstance(page, kind)]
+        return self.tabs.of_kind(kind)
 
     def current_tab(self) -> str:
-        return self._key_of(self.tabs.currentIndex())
+        return self.tabs.current_key()
 
     # docks
 
     def provide(self, panel_id: str, make: Make) -> None:
         """What goes into this dock: made when it is in sight, or when it is asked for. The first one counts."""
-        if panel_id in self._makes or not isinstance(self._docks[panel_id].widget(), Skeleton):
-            return
-        self._makes[panel_id] = make
-        if panel_id in self._in_front:
-            self._make_soon(panel_id)
+        self._docks.provide(panel_id, make)
 
     def panel(self, panel_id: str) -> QWidget:
         """What is in this dock; made now if it was not in sight yet."""
-        if make := self._makes.pop(panel_id, None):
-            dock = self._docks[panel_id]
-            empty, focused = dock.widget(), QApplication.focusWidget()
-            dock.setWidget(make())
-            if empty is not None:
-                empty.deleteLater()
-            if focused is not None and focused is not QApplication.focusWidget() and focused.isVisible():
-                focused.setFocus(Qt.FocusReason.OtherFocusReason)
-            self.panel_made.emit(panel_id)
-        return self._docks[panel_id].widget()
+        return self._docks.content(panel_id)
 
     def panels_made(self) -> list[str]:
         """The docks that hold what belongs into them."""
-        return [panel_id for panel_id, dock in self._docks.items() if not isinstance(dock.widget(), Skeleton)]
+        return self._docks.with_content()
 
     def show_dock(self, panel_id: str) -> None:
         """Make it visible, in front of its neighbours, and give it the keyboard."""
-        dock = self._docks[panel_id]
-        self.panel(panel_id)
-        self._bring_in(panel_id)
-        dock.show()
-        dock.raise_()
-        inside = dock.widget().focusProxy() or dock.widget()
-        inside.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._show_all()
+        self._folding.open(panel_id)
+        if self._docks.panels[panel_id].area == Qt.DockWidgetArea.BottomDockWidgetArea:
+            self.arrangements.give_log_room()
+        self._docks.show(panel_id)
+        self._folding.fit()
         self.commands.refresh()
 
     def toggle_dock(self, panel_id: str) -> None:
         if self.is_dock_shown(panel_id):
-            self._docks[panel_id].hide()
+            self._show_all()
+            self._docks.all[panel_id].hide()
             self.commands.refresh()
         else:
             self.show_dock(panel_id)
 
-    def peek_dock(self, panel_id: str) -> None:
-        """Bring it to the front without the keyboard; when it is in front, hide it."""
-        dock = self._docks[panel_id]
-        is_in_front = panel_id in self._in_front
-        self._bring_in(panel_id)
-        dock.setVisible(not is_in_front)
-        if not is_in_front:
-            dock.raise_()
-        self.commands.refresh()
-
     def is_dock_shown(self, panel_id: str) -> bool:
-        return self._docks[panel_id].isVisibleTo(self)
+        return self._docks.is_shown(panel_id)
 
     def dock_titles(self) -> dict[str, str]:
-        return {panel_id: panel.title for panel_id, panel in self._panels.items()}
+        return {panel_id: panel.title for panel_id, panel in self._docks.panels.items()}
 
     # layout
 
     def save_layout(self) -> None:
-        geometry, docks = bytes(self.saveGeometry().data()), bytes(self.saveState(LAYOUT_VERSION).data())
-        self._state.save(LAYOUT_VERSION, WindowLayout(geometry, docks))
+        self._noting.stop()
+        self.arrangements.save()
 
     def reset_layout(self) -> None:
         """As at the first start."""
-        for dock in self._docks.values():
-            dock.setFloating(False)
-            self.removeDockWidget(dock)
-        for panel_id, dock in self._docks.items():
-            self.addDockWidget(self._panels[panel_id].area, dock)
-            dock.setHidden(self._panels[panel_id].is_hidden)
-        self._arrange()
+        self.arrangements.reset()
         self.commands.refresh()
+
+    def toggle_whole(self) -> None:
+        """The panel with the keyboard gets the whole window, or gives it back; without one, the pages."""
+        self._toggle_whole(self._docks.with_focus())
 
     # asked by Qt
 
@@ -265,23 +177,50 @@ class MainWindow(QMainWindow):
             self.is_painted = True
             QTimer.singleShot(0, self.painted.emit)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._folding.fit()
+        if event.size().height() < event.oldSize().height():
+            self.arrangements.share_height()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
         self._on_close_request()
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Docks and the window tell by nothing else that they are of another size, or elsewhere."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.WindowStateChange) and self.isVisible():
+            self._noting.start()
+        return super().eventFilter(watched, event)
+
     # inside
 
-    def _build_centre(self) -> None:
-        self.tabs.setDocumentMode(True)
-        self.tabs.setTabsClosable(True)
-        self.tabs.setMovable(True)
-        # What is dragged may go into another tab: that comes to the front under the mouse.
-        self.tabs.tabBar().setAcceptDrops(True)
-        self.tabs.tabBar().setChangeCurrentOnDrag(True)
-        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
-        self.tabs.tabBar().setAccessibleName(say("Open pages"))
-        self.tabs.tabCloseRequested.connect(lambda index: self.close_tab(self._key_of(index)))
-        self.setCentralWidget(self.tabs)
+    def _watch_layout(self) -> None:
+        for widget in (self, *self._docks.all.values()):
+            widget.installEventFilter(self)
+        self._docks.changed.connect(self._on_docks)
+        self._docks.whole_wanted.connect(self._toggle_whole)
+        self._docks.left_alone.connect(self._give_page_keys)
+        self.arrangements.changed.connect(self.commands.refresh)
+
+    def _on_docks(self) -> None:
+        self._folding.fit()
+        if self.isVisible():
+            self._noting.start()
+        self.commands.refresh()
+
+    def _toggle_whole(self, panel_id: str) -> None:
+        self.arrangements.toggle_whole(panel_id)
+        self.commands.refresh()
+
+    def _show_all(self) -> None:
+        """Something is asked for that may stand behind what has the whole window."""
+        self.arrangements.give_back()
+
+    def _give_page_keys(self) -> None:
+        page = self.tabs.currentWidget()
+        if page is not None and page.isVisible():
+            (page.focusProxy() or page).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _place_for_notices(self) -> None:
         """A toolbar of its own, because only those reach over the docks."""
@@ -292,86 +231,6 @@ class MainWindow(QMainWindow):
         self.addToolBarBreak()
         self.addToolBar(place)
         self.notice_bar.needed.connect(place.setVisible)
-
-    def _key_of(self, index: int) -> str:
-        page = self.tabs.widget(index)
-        return next((key for key, widget in self._pages.items() if widget is page), "")
-
-    def _docked(self, panel: Panel) -> QDockWidget:
-        dock = QDockWidget(panel.title, self)
-        dock.setObjectName(f"dock.{panel.id}")
-        dock.setWidget(Skeleton(self.theme))
-        if panel.is_hidden:
-            dock.hide()
-        dock.visibilityChanged.connect(partial(self._on_visibility, panel.id))
-        self._docks[panel.id] = dock
-        self._panels[panel.id] = panel
-        return dock
-
-    def _bring_in(self, panel_id: str) -> None:
-        """The first time it comes in front of what is there, as large as that."""
-        if panel_id not in self._unplaced:
-            return
-        self._unplaced.discard(panel_id)
-        area = self._panels[panel_id].area
-        there = [dock for other, dock in self._docks.items() if other != panel_id and self._panels[other].area == area]
-        beside = next((dock for dock in there if dock.isVisibleTo(self) and not dock.isFloating()), None)
-        if beside is not None and not self._docks[panel_id].isFloating():
-            self.tabifyDockWidget(beside, self._docks[panel_id])
-
-    def _on_visibility(self, panel_id: str, is_in_front: bool) -> None:
-        """Not so while another tab is in front of it."""
-        if is_in_front:
-            self._in_front.add(panel_id)
-            if panel_id in self._makes:
-                self._make_soon(panel_id)
-        else:
-            self._in_front.discard(panel_id)
-        self.commands.refresh()
-
-    def _make_soon(self, panel_id: str) -> None:
-        """One at a time, so that the window answers between two."""
-        if panel_id not in self._due:
-            self._due.append(panel_id)
-            self._making.start()
-
-    def _make_next(self) -> None:
-        panel_id = self._due.pop(0)
-        make = self._makes.get(panel_id) if panel_id in self._in_front else None  # else once it is seen
-        if make is not None and panel_id not in self._half_made:
-            # Putting it into its dock, where it is styled and laid out, costs as much again: in a turn of its own.
-            widget = make()
-            self._makes[panel_id] = lambda: widget
-            self._half_made.add(panel_id)
-            self._due.insert(0, panel_id)
-        elif make is not None:
-            self.panel(panel_id)
-        if self._due:
-            self._making.start()
-
-    def _arrange(self) -> None:
-        """Side docks under each other, bottom docks behind each other, the raised ones in front."""
-        for area, direction, size in _SIDES:
-            there = [panel for panel in self._panels.values() if panel.area == area]
-            docks = [self._docks[panel.id] for panel in there if not panel.is_hidden]
-            if area == Qt.DockWidgetArea.BottomDockWidgetArea:
-                for before, after in pairwise(docks):
-                    self.tabifyDockWidget(before, after)
-            self.resizeDocks(docks, [size] * len(docks), direction)
-        self._unplaced = {panel_id for panel_id, panel in self._panels.items() if panel.is_hidden}
-        for panel_id, panel in self._panels.items():
-            if panel.raise_:
-                self._docks[panel_id].raise_()
-
-    def _load_layout(self) -> None:
-        layout = self._state.load(LAYOUT_VERSION)
-        if layout is None or not self.restoreGeometry(QByteArray(layout.geometry)):
-            room = self.screen().availableGeometry()
-            self.resize(min(FIRST_SIZE[0], room.width()), min(FIRST_SIZE[1], room.height()))
-        if layout is not None:
-            self.restoreState(QByteArray(layout.docks), LAYOUT_VERSION)
-            self._unplaced -= {panel_id for panel_id, dock in self._docks.items() if dock.isVisibleTo(self)}
-        self.notice_bar.refresh()
 
     def _show_report(self, report: str) -> None:
         """One at a time: a mistake in a timer would bury the screen."""
@@ -390,13 +249,18 @@ def make_frame(theme: Theme, notices: Notices, layout: WindowState, request_quit
     left, right = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
     bottom = Qt.DockWidgetArea.BottomDockWidgetArea
     panels = [
-        Panel("buckets", say("Buckets"), left),
         Panel("runs", say("Runs"), left),
-        Panel("log", say("Log"), bottom, raise_=True),
+        Panel("buckets", say("Buckets"), left),
+        Panel("log", say("Log"), bottom),
         Panel("transfers", say("Transfers"), bottom),
         Panel("events", say("Events"), bottom),
         Panel("job", say("Job"), right),
-        Panel("preview", say("Preview"), right, is_hidden=True),
+    ]
+    # The first one is that of the first start.
+    arrangements = [
+        Arrangement("train", say("&Train")),
+        Arrangement("data", say("&Data"), hidden=("runs", "job"), front=("transfers",), bottom=0.3),
+        Arrangement("watch", say("&Watch"), hidden=("buckets", "job"), bottom=0.6),
     ]
     return MainWindow(
         theme=theme,
@@ -406,4 +270,5 @@ def make_frame(theme: Theme, notices: Notices, layout: WindowState, request_quit
         panels=panels,
         on_close_request=request_quit,
         toolbar=_TOOLBAR,
+        arrangements=arrangements,
     )

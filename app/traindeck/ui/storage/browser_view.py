@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QStackedLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QSplitter, QStackedLayout, QToolButton, QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import moment_words, say, say_count
@@ -140,6 +140,8 @@ class BrowserView(ObjectList):
         self._favourites = favourites
         self.model: ObjectModel = ObjectModel(browser, theme)
         self.rows = self.table = ObjectTable(browser, self.model)
+        self.parts: QSplitter
+        """The rows, and what a room puts beside them."""
         self.address = AddressBar()
         self.search = QLineEdit()
         self.search.setPlaceholderText(say("Search in names, here and below"))
@@ -293,10 +295,13 @@ class BrowserView(ObjectList):
         way = row_of(*parts, margins=(HALF, HALF, HALF, 0), spacing=HALF)
         buttons = (self.make, self.send, self.send_folder, self.fetch, self.trash)
         acts = row_of(*buttons, 1, (self.search, 2), margins=HALF, spacing=HALF)
-        self._pages = QStackedLayout()
-        rows = (way, self.address_trouble, self.missing, acts, (self._pages, 1))
+        listed = QWidget()
+        self._pages = QStackedLayout(listed)
+        self.parts = QSplitter()
+        self.parts.setChildrenCollapsible(False)
+        self.parts.addWidget(listed)
+        rows = (way, self.address_trouble, self.missing, acts, (self.parts, 1))
         layout = column_of(*rows, inside=self, margins=0, spacing=0)
-        # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.table)
         self._pages.addWidget(self.empty)
         margins = (SPACE, HALF, HALF, HALF)

@@ -80,8 +80,6 @@ class Preview(QObject):
     changed = Signal()
     grew = Signal()
     """The last page was added to those before."""
-    wanted = Signal()
-    """Somebody asks for the panel to be shown, or hidden again."""
     edit_wanted = Signal(str, object)
     """The text of this account and place."""
 

@@ -1,20 +1,14 @@
-"""The settings and the layout: what is chosen, and kept for the next start."""
+"""The settings: what is chosen, and kept for the next start."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain import texts
-from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.errors import InvalidInput
 from traindeck.domain.settings import (
     BY_KEY,
     LANGUAGE,
@@ -30,7 +24,7 @@ from traindeck.domain.settings import (
 )
 from traindeck.domain.texts import text
 from traindeck.runtime import language
-from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings, SettingsFile
@@ -187,67 +181,3 @@ def _not_settings(place: Path) -> InvalidInput:
         text("“{file}” is not a settings file.", file=str(place)),
         text("Select a file written by Export. Nothing was changed."),
     )
-
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowLayout:
-    """As Qt gives it; only a window with the same docks can take `docks` back."""
-
-    geometry: bytes
-    docks: bytes
-
-
-class WindowState:
-    """The layout, and the small file it is kept in. Losing it costs the user a second: trouble is logged, not shown."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._version = 0
-        self._layout: WindowLayout | None = None
-        self._is_kept = True
-        self._writing = asyncio.Lock()
-
-    def read(self) -> None:
-        """Take what the last start has kept: a small file, read before there is a window that could wait for it."""
-        found = self._read()
-        if found is not None and self._layout is None:  # what a window has told since is newer
-            self._version, self._layout = found
-
-    def load(self, version: int) -> WindowLayout | None:
-        """None when there is none for this version of the window."""
-        return self._layout if self._version == version else None
-
-    def save(self, version: int, layout: WindowLayout) -> None:
-        """For the next window; for the next start once `keep` has ended."""
-        self._version, self._layout, self._is_kept = version, layout, False
-
-    async def keep(self, disk: BlockingCalls) -> None:
-        """Write down the newest; what is being written is ended first, so that the last one stays."""
-        async with self._writing:
-            while not self._is_kept and self._layout is not None:
-                written = self._layout
-                await disk.run(partial(self._write, self._version, written))
-                self._is_kept = written is self._layout
-
-    def _read(self) -> tuple[int, WindowLayout] | None:
-        try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
-            geometry, docks = (b64decode(content[name], validate=True) for name in ("geometry", "docks"))
-            return int(content["version"]), WindowLayout(geometry, docks)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            log.warning("the saved layout cannot be used: %s", error)
-            return None
-
-    def _write(self, version: int, layout: WindowLayout, _: CancelToken) -> None:
-        geometry, docks = b64encode(layout.geometry).decode(), b64encode(layout.docks).decode()
-        content = {"version": version, "geometry": geometry, "docks": docks}
-        try:
-            with local_errors(self._path):
-                write_whole(self._path, json.dumps(content).encode())
-        except AppError as error:
-            log.warning("the layout was not saved: %s %s", error, error.detail)

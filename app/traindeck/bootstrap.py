@@ -14,16 +14,19 @@ from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from PySide6.QtWidgets import QApplication
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
+from traindeck.domain.openings import absolute
 from traindeck.domain.settings import LAB_STARTS, LANGUAGE, THEME
 from traindeck.domain.texts import say, text
 from traindeck.runtime.files import local_error, our_opener
 from traindeck.runtime.language import speak, system_language
+from traindeck.runtime.meeting_place import is_somebody_there, meeting_place
 from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.paths import Paths
@@ -114,9 +117,15 @@ async def _main(
     notices = Notices()
     sys.excepthook = notices.crash
     paths = Paths.for_user()
+    openings = [absolute(one, Path.cwd()) for one in options.opens]
     try:
         # Small files, and nobody waits for this thread yet.
         paths.make()
+        if guest is None and is_somebody_there(paths.home):
+            from traindeck.ui.qt.one_program import hand_over  # only now: it takes a while to load
+
+            if hand_over(meeting_place(paths.home), openings):
+                return 0
         settings = SettingsFile(paths.settings).read()
     except AppError as error:
         theme = Theme(application, resource("icons"), options.theme or "")
@@ -176,6 +185,8 @@ async def _main(
         owned.callback(watchdog.close)
         gc.freeze()  # what came after the collector, while the window filled, lives to the end as well
         _with_lab(core, models, scope)
+        if guest is None:
+            _alone(program, openings, owned)
         scope.start("watch the runs", core.watch.run)
         scope.start("settle open submissions", core.submission.settle)
         scope.start("take up transfers", core.transfers.take_up)
@@ -316,6 +327,24 @@ def _note_stall(program: Program, stall: Stall) -> None:
     took = "the window did not answer for %.0f ms (%.0f ms of its own):\n%s"
     log.warning(took, stall.seconds * 1000, stall.own * 1000, stall.stack)
     program.stalls.append(stall)
+
+
+def _alone(program: Program, openings: list[str], owned: AsyncExitStack) -> None:
+    """Be the window of this home, unless another start was quicker; open what this one and later ones are given."""
+    from traindeck.ui.qt.one_program import FileOpenings, MeetingPoint
+
+    def opened(what: Sequence[str]) -> None:
+        program.workspace.take(what)
+
+    home = program.core.paths.home
+    point = MeetingPoint(meeting_place(home), str(home / "window.lock"), opened)
+    owned.callback(point.close)
+    if not point.open(openings):
+        program.stop.set()
+        return
+    owned.callback(FileOpenings(program.application, opened).close)
+    if openings:
+        opened(openings)
 
 
 def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:

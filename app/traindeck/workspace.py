@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -12,7 +12,9 @@ from PySide6.QtWidgets import QDialog
 
 from traindeck.assembly.account_core import use_in_lab
 from traindeck.assembly.core import Core
+from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.jobs.job_file import to_toml
+from traindeck.domain.openings import JobFileOpening, Opening, PlaceOpening, RunOpening, parse
 from traindeck.domain.settings import (
     EVENTS_KEPT,
     LINKS,
@@ -23,6 +25,7 @@ from traindeck.domain.settings import (
     STORE_MD5,
     SettingValue,
 )
+from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.storage.place_facts import PlaceService
@@ -33,7 +36,7 @@ from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
 from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
-from traindeck.ui.shell.desktop_feature import DesktopFeature
+from traindeck.ui.shell.desktop_feature import DesktopFeature, bring_to_front
 from traindeck.ui.shell.events_feature import EventsFeature
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.ui.shell.frame_feature import WELCOME, FrameFeature
@@ -60,7 +63,7 @@ from traindeck.viewmodels.rooms import (
     TransfersRoom,
 )
 from traindeck.viewmodels.shell.events import Events
-from traindeck.viewmodels.shell.journal import Journal
+from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, Topic
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.problem_report import ProblemForm, gathered
@@ -243,6 +246,39 @@ class Workspace:
         models.jobs.form.start()
         models.jobs.runs.refresh()
         models.storage.buckets.use_profile(models.accounts.accounts.current)
+
+    def take(self, openings: Sequence[str]) -> None:
+        """What another start, the desktop or a web page wants opened: it is shown, and nothing is done with it."""
+        bring_to_front(self.window)
+        if openings:
+            self.shell.tasks.start(f"open {openings}", partial(self._take, tuple(openings)))
+
+    async def _take(self, openings: Sequence[str]) -> None:
+        for one in openings:
+            try:
+                await self._open(parse(one))
+            except AppError as error:
+                self._models.notices.journal.tell(NewsKind.FAILED, error.title, error.hint, detail=error.detail)
+
+    async def _open(self, opening: Opening) -> None:
+        models, shell = self._models, self.shell
+        match opening:
+            case JobFileOpening(path):
+                question = text("Replace what is in the job form with “{file}”?", file=str(path))
+                if models.jobs.form.state.is_dirty and not await shell.confirm(question, text("Replace")):
+                    return
+                models.jobs.form.open_file(path)
+                shell.show_dock("job")
+            case RunOpening(run_id):
+                run = await models.jobs.service.records.get(run_id)
+                if run is None:
+                    raise NotFound(
+                        text("There is no run “{id}” on this computer.", id=run_id),
+                        text("Open the link where the job was submitted."),
+                    )
+                self.jobs.open_run(run)
+            case PlaceOpening(path):
+                shell.jump(Topic(Subject.PLACE, str(path), models.accounts.accounts.current))
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()

@@ -15,25 +15,46 @@ from traindeck.domain.texts import say
 
 _LAST_PORT = 65534  # the Lab takes the next one too
 _WINDOW_ONLY = ("self_check", "first_minute", "theme")
+_WITH_VALUE = ("--language", "--theme", "--profile")
 _NEEDS_A_COMMAND = ("profile", "json", "verbose")
 
 
 def read(arguments: Sequence[str]) -> Namespace:
     """What was asked for; `group` is None for the window."""
+    openings, arguments = _openings(arguments)
     parser = build()
     # Given from outside: a default of a subcommand would undo what stood before its name.
     options = parser.parse_args(
-        arguments, Namespace(profile=None, json=False, verbose=False, language=None, action=None)
+        arguments, Namespace(profile=None, json=False, verbose=False, language=None, action=None, opens=openings)
     )
     if options.group is None:
         for name in _NEEDS_A_COMMAND:
             if getattr(options, name):
                 parser.error(say("--{option} needs a command.", option=name))
     else:
+        if openings:
+            parser.error(say("“{file}” opens in the window: no command may follow.", file=openings[0]))
         for name in _WINDOW_ONLY:
             if getattr(options, name):
                 parser.error(say("--{option} is for the window, not for a command.", option=name.replace("_", "-")))
     return options
+
+
+def _openings(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What the window is to open, and the rest of the arguments; what follows a command is the command's."""
+    openings: list[str] = []
+    others: list[str] = []
+    before = ""
+    for number, argument in enumerate(arguments):
+        is_word = not argument.startswith("-") and before not in _WITH_VALUE
+        if not is_word:
+            others.append(argument)
+        elif argument.lower().startswith("traindeck:") or argument.lower().endswith(".toml"):
+            openings.append(argument)
+        else:
+            return openings, [*others, *arguments[number:]]
+        before = argument
+    return openings, others
 
 
 def build() -> Parser:
@@ -46,7 +67,8 @@ def build() -> Parser:
 
 def _program(parser: Parser) -> None:
     parser.add_argument("--version", action="version", version=f"traindeck {__version__}", help=say("show the version"))
-    window = parser.add_argument_group(say("window"))
+    opens = say("FILE.toml opens in the form; traindeck://run/ID and traindeck://obs/BUCKET/FOLDER/ open there too.")
+    window = parser.add_argument_group(say("window"), opens)
     window.add_argument("--theme", choices=("light", "dark"), help=say("colours; without it those of the system"))
     window.add_argument("--self-check", action="store_true", help=say("start, look whether all works, end"))
     window.add_argument("--first-minute", action="store_true", help=say("walk through the sample project, end"))

@@ -15,6 +15,7 @@ from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_view import TransferView
 from traindeck.viewmodels.rooms import TransfersRoom
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.transfers.sync_form import SyncForm
 
 
@@ -34,6 +35,14 @@ class TransfersFeature(Feature):
             self.open_sync(self._room.sync(profile, place))
 
         return [sync_command(self._active, sync), verify_command(self._active, self._begin)]
+
+    def jump(self, topic: Topic) -> bool:
+        if topic.subject is Subject.TRANSFER:
+            self.shell.show_dock("transfers")
+            view = self.shell.window.panel("transfers")
+            if isinstance(view, TransferView) and topic.name.isdecimal():
+                view.select(int(topic.name))
+        return topic.subject is Subject.TRANSFER
 
     def open_sync(self, form: SyncForm) -> None:
         SyncDialog(form, self._room.list, self.shell.theme, self.shell.confirm, self.shell.window).show()

@@ -229,6 +229,13 @@ class TransferView(QWidget):
     def selected_ids(self) -> list[int]:
         return [self.model.row(index.row()).id for index in self.table.selectionModel().selectedRows()]
 
+    def select(self, transfer_id: int) -> None:
+        """Where it is still in the list."""
+        number = self.model.number_of(transfer_id)
+        if number is not None:
+            self.table.selectRow(number)
+            self.table.scrollTo(self.model.index(number, 0))
+
     def show_files(self) -> None:
         """What became of each file, where one transfer is chosen."""
         chosen = self.selected_ids()

@@ -50,7 +50,7 @@ async def _walk(program: Program) -> int:
         sys.stdout.flush()
     run = await core.watch.until_over(run.id)
     _tell(
-        say("{name}: {state}, run time {time}", name=run.name, state=run.state.value,
+        say("{name}: {state}, duration {time}", name=run.name, state=run.state.value,
             time=duration_words(run.run_seconds(utc_now())))
     )  # fmt: skip
     has_picture = await _take_picture(program)

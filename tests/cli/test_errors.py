@@ -113,7 +113,7 @@ COMMANDS = [["profile", "list"], ["job", "ls"], ["obs", "ls"], ["lab", "serve"],
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_home_that_cannot_be_one_is_named(traindeck: Traindeck, tmp_path: Path, words: list[str]) -> None:
-    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    (tmp_path / "file").write_text("No folder", encoding="utf-8")
     home = tmp_path / "file" / "home"
     answer = traindeck(*words, environment={"TRAINDECK_HOME": str(home)}).must_be(1)
     assert str(tmp_path / "file") in answer.said
@@ -193,12 +193,12 @@ def test_a_mistake_in_the_job_file_has_its_line(traindeck: Traindeck, project: P
         (["profile", "check", "nobody"], 4, "There is no profile “nobody”."),
         (["profile", "remove", "lab"], 2, "cannot be removed"),
         (["profile", "add", "p", "--region", "cn-north-4"], 2, "The keys are missing."),
-        (["profile", "add", "p", "--region", "cn-north-4", "--env"], 2, "The environment holds no keys."),
+        (["profile", "add", "p", "--region", "cn-north-4", "--env"], 2, "The environment variables contain no keys."),
         (["profile", "add", "p", "--region", "cn-north-4", "--csv", "no.csv"], 4, "no.csv"),
         (["obs", "ls", "--profile", "nobody"], 4, "There is no profile “nobody”."),
         (["obs", "ls", "obs://A"], 2, "is not a place in OBS"),
         (["obs", "mb", "obs://bucket/folder/"], 2, "is a folder, not a bucket"),
-        (["obs", "cp", "a", "b"], 2, "Both sides are on this computer."),
+        (["obs", "cp", "a", "b"], 2, "Source and destination are both on this computer."),
         (["obs", "cp", "-", "obs://bucket/"], 2, "needs a name"),
         (["obs", "cp", "a", "b", "obs://bucket/name"], 2, "End the destination with “/”: obs://bucket/name/"),
         (["obs", "cp", "obs://b-1/a", "obs://b-1/b", "-"], 2, "Only one object"),

@@ -14,6 +14,8 @@ from traindeck.cli import lab
 from traindeck.cli.main import command
 from traindeck.cli.parser import read
 from traindeck.cli.parser_parts import UsageError
+from traindeck.domain.texts import CHINESE
+from traindeck.runtime import language
 
 
 def commands_in(module: ModuleType) -> set[str]:
@@ -77,8 +79,8 @@ def test_no_command_means_the_window() -> None:
     ("words", "problem"),
     [
         (["--json"], "--json needs a command."),
-        (["--theme", "dark", "engines"], "--theme is for the window"),
-        (["--self-check", "obs", "ls"], "--self-check is for the window"),
+        (["--theme", "dark", "engines"], "--theme applies to the window"),
+        (["--self-check", "obs", "ls"], "--self-check applies to the window"),
         (["obs"], "required: COMMAND"),
         (["obs", "cp", "a"], "required: DST"),
         (["obs", "ls", "--rec"], "unrecognized arguments: --rec"),
@@ -114,3 +116,32 @@ def test_settings_add_up() -> None:
     assert options.changes == ["lr=0.1", "epochs=2"]
     assert (options.follow, options.wait) == (True, False)
     assert read(["job", "submit", "job.toml"]).changes == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "缺少参数：COMMAND"),
+        (["cp", "a", "b", "--nonsense"], "无法识别的参数：--nonsense"),
+        (["nonsense"], "参数 COMMAND：无效的值：'nonsense'（可选：'ls'"),
+        (["cp", "a", "b", "--links", "cut"], "无效的值：'cut'（可选："),
+        (["cp", "a", "b", "--limit"], "需要一个值"),
+    ],
+)
+def test_what_argparse_says_is_chinese_too(words: list[str], said: str) -> None:
+    language.speak(CHINESE)
+    with pytest.raises(UsageError) as refused:
+        read(["obs", *words])
+    assert said in str(refused.value)
+    assert refused.value.usage.startswith("用法：")
+
+
+def test_a_chinese_help_has_no_english_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    language.speak(CHINESE)
+    with pytest.raises(SystemExit):
+        read(["obs", "cp", "--help"])
+    help_ = capsys.readouterr().out
+    assert [line for line in help_.splitlines() if line[:1] > " " and line.endswith(("：", ":"))] == [
+        "参数：",
+        "选项：",
+    ]

@@ -63,15 +63,15 @@ def test_a_log_file_gets_the_reason_at_once_and_then_now_and_again() -> None:
     done = subprocess.run([sys.executable, "-c", SETS_BACK], capture_output=True, text=True, encoding="utf-8")
     lines = done.stderr.splitlines()
     assert [line.partition(";")[0] for line in lines] == [
-        "Nobody is there. Tries that failed: 1",
-        "Nobody is there. Tries that failed: 4",
+        "Nobody is there. Failed attempts: 1",
+        "Nobody is there. Failed attempts: 4",
     ], done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal is POSIX")
 def test_a_terminal_gets_the_reason_in_its_line() -> None:
     seen = at_terminal(SETS_BACK, 100)
-    assert [f"Tries that failed: {tries}; the next one is at " in seen for tries in (1, 2, 3, 4)] == [True] * 4
+    assert [f"Failed attempts: {tries}; next attempt at " in seen for tries in (1, 2, 3, 4)] == [True] * 4
     assert "\n" not in seen, "one line, drawn anew"
 
 

@@ -46,7 +46,7 @@ def test_removing_a_folder_asks_with_the_count_and_only_a_yes_is_one(
     traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
     traindeck("obs", "cp", "-", "obs://cli-bucket/one/a", given=b"12345").must_be(0)
     remove = ("obs", "rm", "-r", "obs://cli-bucket/one/")
-    for answer, code, said in (("\n", 0, "Nothing was removed."), ("\x03", 130, "Interrupted.")):
+    for answer, code, said in (("\n", 0, "Nothing was deleted."), ("\x03", 130, "Interrupted.")):
         with terminal(tmp_path, *remove) as screen:
             screen.read_until("Delete 1 object (5 B) permanently? [y/N] ")
             screen.type(answer)

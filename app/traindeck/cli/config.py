@@ -38,7 +38,7 @@ async def import_(call: Call) -> int:
     if call.output.json_wanted:
         call.output.document(_document(findings, wanted, added))
     elif todo and not is_meant and not asked.dry_run:
-        call.output.note(say("Nothing was added."))
+        call.output.note(say("No account was added."))
     if asked.dry_run or (todo and not is_meant):
         return DONE
     is_missing = any(offer.name not in added for offer in wanted if offer in todo or offer.standing == "taken")
@@ -47,7 +47,7 @@ async def import_(call: Call) -> int:
 
 def _is_meant(call: Call) -> bool:
     question = say("Add these accounts, with their keys in the keyring?")
-    return terminal.is_meant(call.options, text("Accounts were found, and none was added."), question)
+    return terminal.is_meant(call.options, text("Accounts were found, but none was added."), question)
 
 
 async def _add(call: Call, imports: AccountImports, todo: Sequence[Offer]) -> list[str]:
@@ -58,7 +58,7 @@ async def _add(call: Call, imports: AccountImports, todo: Sequence[Offer]) -> li
         if credentials is not None:
             kept = await imports.add(offer, credentials, replace_old=call.options.replace)
             added.append(kept.name)
-            call.output.note(say("Added “{name}”. “traindeck profile check {name}” tries its keys.", name=kept.name))
+            call.output.note(say("Added “{name}”. “traindeck profile check {name}” checks its keys.", name=kept.name))
     return added
 
 
@@ -71,7 +71,7 @@ def _keys_given(call: Call, offers: Sequence[Offer]) -> Mapping[str, Credentials
     lines = [] if is_asked else terminal.lines_from_standard_input()
     for number, offer in enumerate(offers):
         if is_asked:
-            call.output.note(say("Enter the keys of “{name}”, or nothing to leave it out.", name=offer.name))
+            call.output.note(say("Enter the keys of “{name}”, or leave empty to skip it.", name=offer.name))
             pair = [terminal.asked(f"{say('Access key (AK)')}: ")]
             pair += [terminal.asked_unseen(f"{say('Secret key (SK), not shown')}: ")] if pair[0] else []
         else:
@@ -81,8 +81,8 @@ def _keys_given(call: Call, offers: Sequence[Offer]) -> Mapping[str, Credentials
         else:
             call.output.note(
                 say(
-                    "“{name}” was not added: its keys are needed, as two lines on standard input. “traindeck profile "
-                    "add” takes them too.",
+                    "“{name}” was not added: its keys are required as two lines on standard input. "
+                    "“traindeck profile add” accepts them too.",
                     name=offer.name,
                 )
             )
@@ -98,7 +98,7 @@ def _show(call: Call, findings: Findings, wanted: Sequence[Offer]) -> None:
         heads = [say("Name"), say("From"), say("Region"), say("OBS endpoint"), say("Key"), say("Found")]
         output.table(heads, [_row(call, offer) for offer in wanted], firm=frozenset({0, 3}))
     for one in findings.left_out:
-        output.note(say("Left out: “{name}” of {tool}. {reason}", name=one.remote, tool=one.tool, reason=one.reason))
+        output.note(say("Skipped “{name}” of {tool}. {reason}", name=one.remote, tool=one.tool, reason=one.reason))
     for offer in wanted:
         if offer.account.no_keys is not None:
             output.note(f"{offer.name}: {say(offer.account.no_keys)}")
@@ -107,7 +107,7 @@ def _show(call: Call, findings: Findings, wanted: Sequence[Offer]) -> None:
     if not call.options.replace and any(offer.standing == "taken" for offer in wanted):
         output.note(
             say(
-                "Where another account has the name, replace it with --replace, or specify a new name with "
+                "If another account has this name, replace it with --replace, or specify a new name with "
                 "--name OLD=NEW."
             )
         )
@@ -118,8 +118,8 @@ def _row(call: Call, offer: Offer) -> Sequence[str]:
     profile = account.profile
     found = {
         "new": say("new"),
-        "known": say("here already"),
-        "taken": say("replaces another") if call.options.replace else say("name is taken"),
+        "known": say("already exists"),
+        "taken": say("replaces an account of this name") if call.options.replace else say("name in use"),
     }
     key = account.credentials.hint if account.credentials else "–"
     return profile.name, account.tool.value, profile.region, profile.obs_url, key, found[offer.standing]

@@ -25,7 +25,7 @@ _OF_ACCOUNT = {"account", "clock", "obs", "project", "modelarts", "write"}
 
 async def diag(call: Call) -> int:
     output = call.output
-    marks = {True: say("ok"), False: say("wrong"), None: say("not sure")}
+    marks = {True: say("passed"), False: say("failed"), None: say("not determined")}
     least = (max(map(width, marks.values())), _TITLE_COLUMNS)
 
     def told(check: Check) -> None:
@@ -36,7 +36,7 @@ async def diag(call: Call) -> int:
             output.line(aligned([("", "", say(check.hint))], least=least)[0])
 
     file, replaces = _wanted(call)
-    output.note(say("Looking; this takes two minutes at most."))
+    output.note(say("Checking. This takes at most two minutes."))
     async with call.accounts() as core:
         diagnosis, name = core.diagnosis(), call.profile(core)
         found = await diagnosis.run(name, told)
@@ -62,7 +62,7 @@ async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check], file
     """Where it was written; what is in it is shown before."""
     output = call.output
     report = await diagnosis.report(found)
-    output.note(say("The report holds, without secrets:"))
+    output.note(say("The report contains, without secrets:"))
     for line in aligned([(part.name, size_words(len(part.content))) for part in report.parts], frozenset({1})):
         output.note(f"  {line}")
     question = say("Write it to “{file}”?", file=str(file))
@@ -71,7 +71,7 @@ async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check], file
         output.note(say("Nothing was written."))
         return ""
     await diagnosis.write(report, file, replace_old=replaces)
-    output.note(say("The report is in “{file}”; look at it before you give it away.", file=str(file)))
+    output.note(say("The report was written to “{file}”. Review it before sharing.", file=str(file)))
     return str(file)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _USE_ANOTHER = text(
-    "Free the disk, give yourself the right to write there, or use another folder (TRAINDECK_HOME, --root)."
+    "Free up disk space, grant yourself write permission, or use another folder (TRAINDECK_HOME, --root)."
 )
 
 
@@ -48,7 +48,7 @@ def serve(call: Call) -> int:
         if call.output.json_wanted:
             call.output.document(facts)
             return
-        call.output.line(say("The Lab is running. Ctrl-C ends it and its jobs."))
+        call.output.line(say("The Lab is running. Press Ctrl+C to stop it and its jobs."))
         call.output.line(f"  OBS        {facts['obs']}")
         call.output.line(f"  ModelArts  {facts['modelarts']}")
         call.output.line(f"  IAM        {facts['iam']}")
@@ -78,12 +78,12 @@ def status(call: Call) -> int:
         call.output.document({"root": str(root), "running": lab is not None, **found, **in_it})
         return DONE
     if lab is None:
-        call.output.line(say("No Lab is running on “{root}”.", root=str(root)))
+        call.output.line(say("No Lab is running in “{root}”.", root=str(root)))
     else:
-        call.output.line(say("The Lab is running on “{root}”.", root=str(root)))
+        call.output.line(say("The Lab is running in “{root}”.", root=str(root)))
         rows = [("OBS", lab.obs), ("ModelArts", lab.modelarts), ("IAM", lab.iam)]
         rows += [(say("Process"), str(lab.pid)), (say("Started"), lab.started)]
-        rows += [(say("Version"), lab.version), (say("Live jobs"), str(lab.live_jobs))]
+        rows += [(say("Version"), lab.version), (say("Active jobs"), str(lab.live_jobs))]
         call.output.table(["", ""], rows)
     amount = say("Objects: {objects}, {size}. Jobs: {jobs}. On disk: {total}.", **_loss(held), total=size_words(total))
     call.output.line(amount)
@@ -93,10 +93,10 @@ def status(call: Call) -> int:
 def stop(call: Call) -> int:
     root = _root(call)
     if root_folder.running_lab(root) is None:
-        call.output.result({"root": str(root), "stopped": False}, say("No Lab is running on “{root}”.", root=str(root)))
+        call.output.result({"root": str(root), "stopped": False}, say("No Lab is running in “{root}”.", root=str(root)))
         return DONE
     lab_keeper.end(root)
-    call.output.result({"root": str(root), "stopped": True}, say("The Lab and its jobs have ended."))
+    call.output.result({"root": str(root), "stopped": True}, say("The Lab and its jobs were stopped."))
     return DONE
 
 
@@ -105,9 +105,9 @@ def reset(call: Call) -> int:
     held = lab_keeper.contents(root)
     loss = _loss(held)
     refusal = text("This would empty the Lab. Objects: {objects}, {size}. Jobs: {jobs}.", **loss)
-    question = say("Empty the Lab? Objects: {objects}, {size}. Jobs: {jobs}. They cannot be brought back.", **loss)
+    question = say("Empty the Lab? Objects: {objects}, {size}. Jobs: {jobs}. This cannot be undone.", **loss)
     if not terminal.is_meant(call.options, refusal, question):
-        call.output.note(say("Nothing was removed."))
+        call.output.note(say("Nothing was deleted."))
         return DONE
     lab_keeper.empty(root)
     call.output.result({"root": str(root), "removed": _counts(held)}, say("The Lab is empty."))
@@ -152,7 +152,7 @@ def engines(call: Call) -> int:
             ],
         )
     for name in unknown:
-        call.output.note(say("lab.toml names an engine the Lab does not have: {name}", name=name))
+        call.output.note(say("lab.toml lists an engine the Lab does not have: {name}", name=name))
     return FAILED if unknown or any(row.problem for row in rows) else DONE
 
 
@@ -183,7 +183,7 @@ def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> A
     if isinstance(error, LabBusy):
         return Conflict(
             text("A Lab is already running on “{root}”.", root=str(root)),
-            text("Use that one, end it, or name another folder with --root."),
+            text("Use it, stop it, or specify another folder with --root."),
             error.why,
         )
     if isinstance(error, LabAccountsDamaged):
@@ -196,8 +196,8 @@ def _in_our_words(error: LabStartError, root: Path, port: int, rules: Path) -> A
         )
     if isinstance(error, PortInUse) and port:
         return Conflict(
-            text("The Lab cannot listen on port {port} and the next one: they are not free.", port=port),
-            text("End the program that has them, or name another --port."),
+            text("The Lab cannot listen on port {port} and the next one: they are in use.", port=port),
+            text("Close the program that uses them, or specify another --port."),
             error.why,
         )
     return LocalTrouble(
@@ -232,8 +232,10 @@ def account(call: Call) -> int:
 
 def _damaged_accounts(root: Path, detail: str) -> LocalTrouble:
     return LocalTrouble(
-        text("“{file}” is damaged, so the Lab does not know its accounts.", file=str(root / FILE)),
-        text("Put back a copy of it: without the file the Lab makes new keys, and nobody owns what it holds."),
+        text("“{file}” is damaged, so the accounts of the Lab cannot be read.", file=str(root / FILE)),
+        text(
+            "Restore the file from a copy. Without it the Lab creates new keys, and its contents belong to no account."
+        ),
         detail,
     )
 
@@ -242,7 +244,7 @@ def _add(call: Call, root: Path) -> int:
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Accounts(root).add(call.options.name)
     words = say(
-        "The account “{name}” was made; its access key is {key}. The secret key is in {file}.",
+        "Created account “{name}” with access key {key}. The secret key is in {file}.",
         name=made.name, key=made.access_key, file=str(root / FILE),
     )  # fmt: skip
     # Whoever asks for JSON is a program that is about to use the keys.
@@ -265,7 +267,7 @@ def _remove(call: Call, root: Path) -> int:
     if not (root / FILE).exists():
         raise AccountRefused(RefusedAccount.UNKNOWN, name)
     Accounts(root).remove(name)
-    call.output.result({"removed": name}, say("The account “{name}” was removed. What it owned stays.", name=name))
+    call.output.result({"removed": name}, say("Removed account “{name}”. Its data is kept.", name=name))
     return DONE
 
 
@@ -279,21 +281,21 @@ def _refused(error: AccountRefused) -> AppError:
         case RefusedAccount.UNKNOWN:
             return NotFound(
                 text("The Lab has no account “{name}”.", name=error.name),
-                text("“traindeck lab account ls” lists them."),
+                text("“traindeck lab account ls” lists the accounts."),
             )
         case RefusedAccount.TAKEN:
             return Conflict(
-                text("The Lab has an account “{name}” already.", name=error.name),
-                text("Take another name, or remove that account first."),
+                text("The Lab already has an account “{name}”.", name=error.name),
+                text("Specify another name, or remove that account first."),
             )
         case RefusedAccount.FIRST:
             return Conflict(
-                text("The account “{name}” is the Lab's own and stays.", name=error.name),
-                text("Remove the folder of the Lab to be rid of it with all it holds."),
+                text("The account “{name}” belongs to the Lab and cannot be removed.", name=error.name),
+                text("To start over, delete the folder of the Lab with everything in it."),
             )
         case RefusedAccount.BAD_NAME:
             return InvalidInput(
-                text("“{name}” cannot be the name of an account.", name=error.name),
+                text("“{name}” cannot be used as an account name.", name=error.name),
                 text("A name is 1 to 32 letters, digits, dots, hyphens or underscores."),
             )
 

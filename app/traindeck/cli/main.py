@@ -143,7 +143,7 @@ def say_error(error: AppError, output: Output) -> None:
     hint = say(error.hint)
     if isinstance(error, KeyringMissing):
         way_out = say(
-            "Without a keyring: set {access} and {secret}, and give “--profile {name}”.",
+            "Without a keyring: set {access} and {secret}, and add “--profile {name}”.",
             access=ACCESS, secret=SECRET, name=ENVIRONMENT,
         )  # fmt: skip
         hint = f"{hint} {way_out}"

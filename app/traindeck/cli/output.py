@@ -87,11 +87,11 @@ class Output:
         reason = say(error.title)
         if next_try is not None:
             words = say(
-                "{reason} Tries that failed: {count}; the next one is at {time}.",
+                "{reason} Failed attempts: {count}; next attempt at {time}.",
                 reason=reason, count=tries, time=exact_words(next_try)[11:],
             )  # fmt: skip
         else:
-            words = say("{reason} It is tried again later.", reason=reason)
+            words = say("{reason} Will try again later.", reason=reason)
         if self.draw_setback is not None:
             self.draw_setback(words)
         kind, is_timed = error.title.english, next_try is not None  # the same of other files is no news
@@ -173,7 +173,7 @@ class Output:
                 raise ReaderGone from error
             raise LocalTrouble(
                 text("The output could not be written: {problem}.", problem=error.strerror),
-                text("Look at the disk or the program it goes to."),
+                text("Check the disk or the program that receives the output."),
                 str(error),
             ) from error
 

@@ -36,7 +36,7 @@ def read(arguments: Sequence[str]) -> Namespace:
             parser.error(say("“{file}” opens in the window: no command may follow.", file=openings[0]))
         for name in _WINDOW_ONLY:
             if getattr(options, name):
-                parser.error(say("--{option} is for the window, not for a command.", option=name.replace("_", "-")))
+                parser.error(say("--{option} applies to the window, not to a command.", option=name.replace("_", "-")))
     return options
 
 
@@ -60,7 +60,7 @@ def _openings(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 def build() -> Parser:
     return Parser(
         prog="traindeck",
-        description=say("Train on Huawei ModelArts, or first on this computer. Without a command the window opens."),
+        description=say("Train on Huawei ModelArts, or first on this computer. Without a command, the window opens."),
         parts=[_program],
     )
 
@@ -69,31 +69,31 @@ def _program(parser: Parser) -> None:
     parser.add_argument("--version", action="version", version=f"traindeck {__version__}", help=say("show the version"))
     opens = say("FILE.toml opens in the form; traindeck://run/ID and traindeck://obs/BUCKET/FOLDER/ open there too.")
     window = parser.add_argument_group(say("window"), opens)
-    window.add_argument("--theme", choices=("light", "dark"), help=say("colours; without it those of the system"))
-    window.add_argument("--self-check", action="store_true", help=say("start, look whether all works, end"))
-    window.add_argument("--first-minute", action="store_true", help=say("walk through the sample project, end"))
+    window.add_argument("--theme", choices=("light", "dark"), help=say("color theme (default: that of the system)"))
+    window.add_argument("--self-check", action="store_true", help=say("check the installation, then exit"))
+    window.add_argument("--first-minute", action="store_true", help=say("run the sample project, then exit"))
     groups = parser.add_subparsers(dest="group", metavar="COMMAND", title=say("commands"))
-    group(groups, "lab", say("the Lab: the cloud in a box, on this computer"), _lab)
-    group(groups, "profile", say("accounts and their keys"), _profile)
-    group(groups, "obs", say("buckets and objects"), add_obs)
-    group(groups, "job", say("training jobs"), _job)
-    leaf(groups, "engines", say("list the engines on offer"))
-    leaf(groups, "flavors", say("list the specifications on offer"))
+    group(groups, "lab", say("manage the Lab, the cloud simulator on this computer"), _lab)
+    group(groups, "profile", say("manage accounts and their keys"), _profile)
+    group(groups, "obs", say("manage buckets and objects"), add_obs)
+    group(groups, "job", say("manage training jobs"), _job)
+    leaf(groups, "engines", say("list the available engines"))
+    leaf(groups, "flavors", say("list the available specifications"))
     add_tools(groups)
 
 
 def _lab(lab: Adder) -> None:
     leaf(lab, "serve", say("run the Lab in the foreground until interrupted"), _lab_root, _serve)
-    leaf(lab, "status", say("show whether the Lab runs, where, and what it holds"), _lab_root)
-    leaf(lab, "stop", say("end the Lab with its jobs"), _lab_root)
-    leaf(lab, "reset", say("remove all objects and jobs of the Lab; its keys stay"), _lab_root, yes)
-    leaf(lab, "engines", say("list the engines of the Lab with the Python that runs each"), _lab_root)
-    group(lab, "account", say("accounts of the Lab"), _accounts, dest="account_action")
+    leaf(lab, "status", say("show whether the Lab is running, where, and its contents"), _lab_root)
+    leaf(lab, "stop", say("stop the Lab and its jobs"), _lab_root)
+    leaf(lab, "reset", say("delete all objects and jobs of the Lab; keep its keys"), _lab_root, yes)
+    leaf(lab, "engines", say("list the engines of the Lab and their Python"), _lab_root)
+    group(lab, "account", say("manage the accounts of the Lab"), _accounts, dest="account_action")
 
 
 def _accounts(accounts: Adder) -> None:
-    leaf(accounts, "add", say("make an account with keys of its own; a running Lab knows it at once"), _name, _lab_root)
-    leaf(accounts, "remove", say("remove an account; what it owned stays"), _name, _lab_root)
+    leaf(accounts, "add", say("create an account with its own keys; takes effect at once"), _name, _lab_root)
+    leaf(accounts, "remove", say("remove an account; keep its data"), _name, _lab_root)
     leaf(accounts, "ls", say("list the accounts of the Lab"), _lab_root)
 
 
@@ -104,22 +104,23 @@ def _name(parser: Parser) -> None:
 def _serve(serve: Parser) -> None:
     from traindeck.lab.fault_kinds import Kind
 
-    serve.option("--port", "N", say("its port; without it a free one"), type=_port, default=0)
-    serve.option("--faults", "FILE", say("rules of what shall go wrong, for tests"), type=Path)
+    serve.option("--port", "N", say("port (default: a free one)"), type=_port, default=0)
+    serve.option("--faults", "FILE", say("faults to inject, for tests"), type=Path)
     settings = say(
-        "DIR/lab.toml may hold a table [engines] with the Python of an engine's version, or of all as "
-        "“default”; and parallel_jobs, metrics_interval_s, clock (with 60, an hour of a time limit lasts a "
-        "minute), container_paths = false, and obs_urls = true, by which engines of the older service hand "
-        "their scripts addresses instead of folders."
+        "DIR/lab.toml can contain a table [engines] with the Python of an engine version, or of "
+        "all engines as “default”. Other keys: parallel_jobs, metrics_interval_s, clock (with "
+        "60, an hour of a time limit takes a minute), container_paths = false, and obs_urls = "
+        "true (engines of the older service pass URLs instead of folders to scripts)."
     )
     kinds = ", ".join(kind.value for kind in Kind)
     rules = say(
-        "Rules of what shall go wrong are tables [[fault]] in DIR/faults.toml or FILE. Each has a kind: "
-        "{kinds}. Where it matters it has also service (obs, modelarts), operation, resource (a pattern of "
-        "/bucket/key, or of flavors), count, skip, probability, seconds, bytes_per_second, status, code, "
-        "after_bytes and body (html for an error, pending for sold-out); “seed” stands before all. "
-        "While the Lab runs, GET, PUT and DELETE of /faults at the "
-        "address in DIR/control.json show, replace and remove them, with its token as the bearer.",
+        "Faults are injected by tables [[fault]] in DIR/faults.toml or FILE, for tests. Each "
+        "needs a kind: {kinds}. Optional keys: service (obs, modelarts), operation, resource (a "
+        "pattern for /bucket/key or flavors), count, skip, probability, seconds, "
+        "bytes_per_second, status, code, after_bytes and body (html for error, pending for "
+        "sold-out). A top-level “seed” makes runs repeatable. While the Lab runs, GET, PUT and "
+        "DELETE on /faults at the URL in DIR/control.json show, replace and remove the rules; "
+        "send its token as bearer.",
         kinds=kinds,
     )
     serve.epilog = f"{settings} {rules}"
@@ -130,14 +131,14 @@ def _serve(serve: Parser) -> None:
 
 
 def _lab_root(parser: Parser) -> None:
-    parser.option("--root", "DIR", say("where it keeps everything"), type=Path)
+    parser.option("--root", "DIR", say("data folder"), type=Path)
 
 
 def _profile(profile: Adder) -> None:
-    leaf(profile, "add", say("add an account; its keys go to the keyring"), _name, _add)
-    leaf(profile, "list", say("list the accounts"))
-    leaf(profile, "use", say("make an account the current one"), _name)
-    leaf(profile, "check", say("try the keys: clock, OBS, project, ModelArts, right to write"), _check)
+    leaf(profile, "add", say("add an account; its keys are kept in the system keyring"), _name, _add)
+    leaf(profile, "list", say("list accounts"))
+    leaf(profile, "use", say("make an account current"), _name)
+    leaf(profile, "check", say("check the keys: clock, OBS, project, ModelArts, write permission"), _check)
     leaf(profile, "remove", say("remove an account and its keys from this computer"), _name, yes)
 
 
@@ -147,38 +148,39 @@ def _check(check: Parser) -> None:
 
 def _add(add: Parser) -> None:
     add.epilog = say(
-        "The access key and the secret key are read as lines from standard input; a terminal is asked for them. They "
-        "are never arguments. A third line is the token of temporary keys, which are not kept: see --profile "
-        "environment. A fourth one is the password of the proxy; after --csv, --env and --keep-keys it is the first."
+        "Enter the access key and the secret key on standard input, one per line; a terminal "
+        "prompts for them. Keys cannot be passed as arguments. A third line is the token of "
+        "temporary keys, which are not stored: see --profile environment. A fourth line is the "
+        "password of the proxy; after --csv, --env and --keep-keys it is the first line."
     )
-    add.option("--region", "R", say("for example cn-north-4"), required=True)
-    add.option("--obs-endpoint", "URL", say("address of OBS, if not the usual one"), default="")
-    add.option("--modelarts-endpoint", "URL", say("address of ModelArts"), default="")
-    add.option("--iam-endpoint", "URL", say("address of IAM"), default="")
-    add.option("--project-id", "ID", say("project; without it, it is looked up"), default="")
+    add.option("--region", "R", say("e.g. cn-north-4"), required=True)
+    add.option("--obs-endpoint", "URL", say("OBS endpoint (default: from the region)"), default="")
+    add.option("--modelarts-endpoint", "URL", say("ModelArts endpoint"), default="")
+    add.option("--iam-endpoint", "URL", say("IAM endpoint"), default="")
+    add.option("--project-id", "ID", say("project ID (default: looked up)"), default="")
     ways = ("auto", "obs", "v2", "v4")
-    add.option("--signature", None, say("how OBS requests are signed"), choices=ways, default="auto")
-    add.flag("--path-style", means=say("bucket in the path, not in the host name"))
-    add.option("--ca", "FILE", say("certificates to trust, for a private cloud"), type=_absolute, default="")
+    add.option("--signature", None, say("signature of OBS requests"), choices=ways, default="auto")
+    add.flag("--path-style", means=say("put the bucket in the path, not in the host name"))
+    add.option("--ca", "FILE", say("CA certificates to trust, for a private cloud"), type=_absolute, default="")
     add.option("--proxy", "URL", say("http://host:port or http://user@host:port, without a password"), default="")
-    add.option("--work-in", "PATH", say("for keys that reach one bucket or folder only: which"), default="")
-    add.option("--csv", "FILE", say("take the keys from a credentials.csv"), type=Path)
-    add.flag("--env", means=say("take the keys from HUAWEICLOUD_SDK_AK and _SK"))
+    add.option("--work-in", "PATH", say("bucket or folder that the keys are restricted to"), default="")
+    add.option("--csv", "FILE", say("read the keys from a credentials.csv"), type=Path)
+    add.flag("--env", means=say("read the keys from HUAWEICLOUD_SDK_AK and _SK"))
     add.flag("--replace", means=say("replace an account of this name"))
-    add.flag("--keep-keys", means=say("with --replace: change all but the keys"))
+    add.flag("--keep-keys", means=say("with --replace: keep the keys, change the rest"))
 
 
 def _job(job: Adder) -> None:
-    leaf(job, "init", say("write a commented job.toml; into an empty folder the sample project too"), _init)
-    leaf(job, "submit", say("send the job a file describes"), _file, _sending)
-    leaf(job, "ls", say("list the runs, newest first"), _runs)
-    leaf(job, "show", say("show one run"), _run)
+    leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
+    leaf(job, "submit", say("submit a job file"), _file, _sending)
+    leaf(job, "ls", say("list runs, newest first"), _runs)
+    leaf(job, "show", say("show a run"), _run)
     leaf(job, "logs", say("print the log of a run"), _run, _logs)
     leaf(job, "stop", say("stop a run"), _run)
-    leaf(job, "rerun", say("send the same job again, with the code as it was"), _run, _sending)
-    leaf(job, "rm", say("remove a run that is over, here and at the service"), _run, yes)
-    leaf(job, "wait", say("wait until a run is over"), _run)
-    leaf(job, "fetch", say("bring the outputs of a run home"), _run, _fetch)
+    leaf(job, "rerun", say("run the same job again, with the same code"), _run, _sending)
+    leaf(job, "rm", say("delete a finished run, here and at the service"), _run, yes)
+    leaf(job, "wait", say("wait until a run has ended"), _run)
+    leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch)
 
 
 def _init(init: Parser) -> None:
@@ -186,32 +188,32 @@ def _init(init: Parser) -> None:
 
 
 def _file(parser: Parser) -> None:
-    parser.option("file", "FILE", say("a job.toml, or the folder it is in"), type=Path)
+    parser.option("file", "FILE", say("a job.toml, or its folder"), type=Path)
 
 
 def _runs(ls: Parser) -> None:
-    ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("how many at most; 0 for all"))
+    ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("maximum number; 0 for all"))
 
 
 def _run(parser: Parser) -> None:
-    parser.option("run", "RUN", say("its id, the beginning of its id or name, or “last”"))
+    parser.option("run", "RUN", say("its ID, the beginning of its ID or name, or “last”"))
 
 
 def _logs(logs: Parser) -> None:
-    logs.flag("-f", "--follow", means=say("go on until the run is over"))
-    logs.option("--worker", "W", say("which worker, for example worker-1 or 1"))
-    logs.option("--grep", "RE", say("only lines this regular expression is found in"))
+    logs.flag("-f", "--follow", means=say("continue until the run has ended"))
+    logs.option("--worker", "W", say("worker, e.g. worker-1 or 1"))
+    logs.option("--grep", "RE", say("only lines that match this regular expression"))
 
 
 def _fetch(fetch: Parser) -> None:
-    fetch.option("--to", "DIR", say("where to; without it a folder named like the run"), type=Path)
+    fetch.option("--to", "DIR", say("target folder (default: named like the run)"), type=Path)
 
 
 def _sending(parser: Parser) -> None:
     change = say("change a parameter (lr=0.01) or any other key (resources.nodes=2)")
     parser.option("--set", "KEY=VALUE", change, action="append", default=[], dest="changes")
-    parser.flag("--wait", means=say("wait until the run is over"))
-    parser.flag("--follow", means=say("print its log until the run is over"))
+    parser.flag("--wait", means=say("wait until the run has ended"))
+    parser.flag("--follow", means=say("print its log until the run has ended"))
 
 
 def _absolute(value: str) -> str:
@@ -221,5 +223,5 @@ def _absolute(value: str) -> str:
 
 def _port(value: str) -> int:
     if not value.isdecimal() or int(value) > _LAST_PORT:
-        raise argparse.ArgumentTypeError(say("a port is a number up to {last}", last=_LAST_PORT))
+        raise argparse.ArgumentTypeError(say("a port must be a number up to {last}", last=_LAST_PORT))
     return int(value)

@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
 
+from traindeck.cli.argparse_words import translate_argparse
 from traindeck.cli.columns import width, wrapped
 from traindeck.domain.texts import say
 from traindeck.runtime.language import LANGUAGES
+
+translate_argparse()
 
 # A bare number could be seconds to one and days to another, and what is older is thrown away.
 _DURATION = re.compile(r"(\d{1,6})\s*([smhd])")
@@ -40,7 +43,9 @@ class _Formatter(HelpFormatter):
 
     def format_help(self) -> str:
         """Where it is narrow argparse sets the usage so far to the right that it does not fit."""
-        lines = super().format_help().split("\n")
+        # The colon of a heading is argparse's own.
+        words = re.sub(r"^(\w*[^\x00-\u02ff]):$", r"\1：", super().format_help(), flags=re.MULTILINE)
+        lines = words.split("\n")
         return "\n".join(
             piece for line in lines
             for piece in ([line] if width(line) <= self._room else wrapped(f"  {line.strip()}", self._room))
@@ -114,16 +119,12 @@ def add_common(parser: Parser) -> None:
     without: Any = {"default": argparse.SUPPRESS}  # else it would undo what stood before the name
     parser.add_argument(
         "--profile", metavar="NAME", type=_profile_name, **without,
-        help=say("the account to use; without it the current one; “environment”: that of HUAWEICLOUD_SDK_AK and _SK"),
+        help=say("account to use (default: the current one); “environment” uses HUAWEICLOUD_SDK_AK and _SK"),
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", **without, help=say("print JSON on standard output"))
-    parser.add_argument(
-        "--language", choices=LANGUAGES, **without, help=say("language of the texts; without it the system's")
-    )
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", **without, help=say("show the technical part of errors too")
-    )
-    parser.add_argument(*parser.help_names, action="help", help=say("show this help and end"))
+    parser.add_argument("--json", action="store_true", **without, help=say("print JSON to standard output"))
+    parser.add_argument("--language", choices=LANGUAGES, **without, help=say("language (default: that of the system)"))
+    parser.add_argument("-v", "--verbose", action="store_true", **without, help=say("show technical details of errors"))
+    parser.add_argument(*parser.help_names, action="help", help=say("show this help and exit"))
 
 
 def group(groups: Adder, name: str, purpose: str, fill: Callable[[Adder], None], dest: str = "action") -> None:
@@ -141,7 +142,7 @@ def leaf(group: Adder, name: str, purpose: str, *parts: Callable[[Parser], None]
 
 
 def yes(parser: Parser) -> None:
-    parser.flag("-y", "--yes", means=say("do not ask"))
+    parser.flag("-y", "--yes", means=say("answer yes to all prompts"))
 
 
 def size(value: str) -> int:
@@ -149,20 +150,20 @@ def size(value: str) -> int:
 
     found = bytes_of(value)
     if found is None:
-        raise argparse.ArgumentTypeError(say("give a size such as 500, 10MB or 1.5GiB"))
+        raise argparse.ArgumentTypeError(say("enter a size such as 500, 10MB or 1.5GiB"))
     return found
 
 
 def count(value: str) -> int:
     if not value.isdecimal():
-        raise argparse.ArgumentTypeError(say("give a number, 0 or more"))
+        raise argparse.ArgumentTypeError(say("enter a number, 0 or more"))
     return int(value)
 
 
 def duration(value: str) -> timedelta:
     match = _DURATION.fullmatch(value.strip().lower())
     if match is None:
-        raise argparse.ArgumentTypeError(say("give a time such as 90s, 30m, 1h or 7d"))
+        raise argparse.ArgumentTypeError(say("enter a duration such as 90s, 30m, 1h or 7d"))
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
@@ -173,5 +174,5 @@ def share(value: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= 1:
-        raise argparse.ArgumentTypeError(say("give a share such as 5% or 0.05"))
+        raise argparse.ArgumentTypeError(say("enter a share such as 5% or 0.05"))
     return found

@@ -42,7 +42,7 @@ async def add(call: Call) -> int:
     if asked.keep_keys:
         if not asked.replace:
             raise InvalidInput(
-                text("--keep-keys is for an account that is there already."), text("Give it together with --replace.")
+                text("--keep-keys requires an existing account."), text("Use it together with --replace.")
             )
         password = _proxy_password(asked)
         async with call.accounts() as core:
@@ -57,17 +57,17 @@ async def add(call: Call) -> int:
             kept = await profiles.add(profile, credentials, replace_old=asked.replace)
         except Conflict as error:
             raise Conflict(
-                error.title, text("Add --replace to put this in its place, or take another name."), error.detail
+                error.title, text("Add --replace to replace it, or specify another name."), error.detail
             ) from error
         current, keyring = profiles.current, await profiles.keyring()
-    call.output.note(say("The keys are kept in {keyring}.", keyring=keyring))
+    call.output.note(say("The keys are stored in {keyring}.", keyring=keyring))
     return _report(call, kept, current)
 
 
 def _report(call: Call, kept: Profile, current: str) -> int:
-    words = say("Added “{name}”. “traindeck profile check {name}” tries its keys.", name=kept.name)
+    words = say("Added “{name}”. “traindeck profile check {name}” checks its keys.", name=kept.name)
     if current != kept.name:
-        words += "\n" + say("“traindeck profile use {name}” makes it the current one.", name=kept.name)
+        words += "\n" + say("“traindeck profile use {name}” makes it current.", name=kept.name)
     call.output.result(_document(kept, current), words)
     return DONE
 
@@ -94,7 +94,7 @@ async def use(call: Call) -> int:
     name = call.options.name
     async with call.accounts() as core:
         await core.profile_service().use(name)
-    call.output.result({"name": name, "current": True}, say("“{name}” is the current profile now.", name=name))
+    call.output.result({"name": name, "current": True}, say("“{name}” is now the current account.", name=name))
     return DONE
 
 
@@ -114,7 +114,7 @@ async def check(call: Call) -> int:
             }
         )
     else:
-        marks = {True: say("ok"), False: say("wrong"), None: say("not checked")}
+        marks = {True: say("passed"), False: say("failed"), None: say("not checked")}
         call.output.table(
             [say("Check"), say("Result"), say("Found")],
             [(say(check.title), marks[check.passed], say(check.fact)) for check in check_up.checks],
@@ -135,16 +135,16 @@ async def remove(call: Call) -> int:
         profiles.refuse_to_remove(name)
         was_current = profiles.current == name
         refusal = text("This would remove “{name}” and its keys from this computer.", name=name)
-        question = say("Remove “{name}” with its settings and keys from this computer? Its runs stay.", name=name)
+        question = say("Remove “{name}” with its settings and keys from this computer? Its runs are kept.", name=name)
         if not terminal.is_meant(call.options, refusal, question):
-            call.output.note(say("Nothing was removed."))
+            call.output.note(say("Nothing was deleted."))
             return DONE
         keys_are_gone = await profiles.remove(name)
     words = say("Removed “{name}” and its keys.", name=name) if keys_are_gone else say("Removed “{name}”.", name=name)
     call.output.result({"name": name, "removed": True, "keys_removed": keys_are_gone}, words)
     if not keys_are_gone:
         call.output.note(
-            say("No keyring answered: the entry “profile:{name}” of TrainDeck may be left in it.", name=name)
+            say("The keyring did not respond. The TrainDeck entry “profile:{name}” may still be in it.", name=name)
         )
     if was_current:
         call.output.note(
@@ -203,8 +203,8 @@ def from_lines(lines: Sequence[str]) -> Credentials:
         raise InvalidInput(
             text("The keys are missing."),
             text(
-                "Give the access key and the secret key as two lines on standard input, or use --csv or --env. "
-                "They are never arguments."
+                "Enter the access key and the secret key as two lines on standard input, or use --csv or "
+                "--env. Keys cannot be passed as arguments."
             ),
         )
     return _lasting(
@@ -218,7 +218,8 @@ def from_environment() -> Credentials:
     found = environment_keys()
     if found is None:
         raise InvalidInput(
-            text("The environment holds no keys."), text("Set {access} and {secret}.", access=ACCESS, secret=SECRET)
+            text("The environment variables contain no keys."),
+            text("Set {access} and {secret}.", access=ACCESS, secret=SECRET),
         )
     return _lasting(found)
 
@@ -227,9 +228,9 @@ def _lasting(credentials: Credentials) -> Credentials:
     """What goes into the keyring must outlive the day."""
     if credentials.token:
         raise InvalidInput(
-            text("Temporary keys end by themselves and are not kept."),
+            text("Temporary keys expire and are not stored."),
             text(
-                "Set {access}, {secret} and {token} in the environment and give “--profile {name}” with a command.",
+                "Set {access}, {secret} and {token} in the environment, and add “--profile {name}” to a " "command.",
                 access=ACCESS, secret=SECRET, token=TOKEN, name=ENVIRONMENT,
             ),
         )  # fmt: skip

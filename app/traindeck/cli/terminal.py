@@ -47,7 +47,7 @@ def confirmed(question: str) -> bool:
 
 def refuse_without_a_yes(what: Text) -> InvalidInput:
     """For a script that did not say --yes to something that cannot be undone."""
-    return InvalidInput(what, text("Nobody can be asked here; add --yes if this is meant."))
+    return InvalidInput(what, text("Cannot prompt here. Add --yes to confirm."))
 
 
 def is_meant(options: Namespace, without_a_yes: Text, question: str) -> bool:

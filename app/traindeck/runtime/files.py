@@ -78,12 +78,12 @@ def text_in(path: Path) -> str:
 def text_of(content: bytes, name: str) -> str:
     """InvalidInput: it is longer than any text that is wanted, or no text."""
     if len(content) > MOST_TEXT_BYTES:
-        raise InvalidInput(text("“{file}” is far too long to be what is wanted.", file=name), text("Check the name."))
+        raise InvalidInput(text("“{file}” is too large.", file=name), text("Check the name."))
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            text("“{file}” is not text in UTF-8.", file=name),
+            text("“{file}” is not a UTF-8 text file.", file=name),
             text("Save it as UTF-8, or choose another file."),
             str(error),
         ) from error

@@ -67,7 +67,7 @@ def test_remotes_of_rclone_are_shown_added_known_again_replaced_and_named_anew(
 
     shown = take("rclone", "--dry-run").must_be(0)
     assert "my-store" in shown.out and "http://127.0.0.1:9000" in shown.out and "ACCE…0X" in shown.out
-    assert "Left out: “disk” of rclone. It is of the type “alias”" in shown.said
+    assert "Skipped “disk” of rclone. It is of the type “alias”" in shown.said
     unasked = take().must_be(2)
     assert "--yes" in unasked.said
     assert [row["name"] for row in traindeck("profile", "list", "--json").must_be(0).document] == ["lab"]
@@ -85,7 +85,7 @@ def test_remotes_of_rclone_are_shown_added_known_again_replaced_and_named_anew(
 
     make_remote(user, "hw", "obs.cn-south-1.myhuaweicloud.com", provider="HuaweiOBS", region="cn-south-1")
     in_the_way = take("--yes").must_be(1)
-    assert "name is taken" in in_the_way.out and "--replace" in in_the_way.said
+    assert "name in use" in in_the_way.out and "--replace" in in_the_way.said
     anew = take("--yes", "--only", "hw", "--name", "hw=hw-south", "--json").must_be(0)
     assert [(row["name"], row["added"]) for row in anew.document["accounts"]] == [("hw-south", True)]
     replaced = take("--yes", "--replace").must_be(0)
@@ -175,7 +175,7 @@ def test_at_a_terminal_it_asks_before_anything_is_added(user: dict[str, str], tm
         seen.read_until("[y/N]")
         assert "obs.cn-north-4.myhuaweicloud.com" in seen.seen
         seen.type("n\n")
-        assert seen.end() == 0 and "Nothing was added." in seen.seen
+        assert seen.end() == 0 and "No account was added." in seen.seen
     with program_at_terminal(tmp_path, *words, environment=user) as seen:
         seen.read_until("[y/N]")
         seen.type("y\n")

@@ -107,7 +107,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_job(traindeck: Traindeck, tmp_path:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENT_S)
     assert process.returncode == 130
-    assert b"goes on without us" in said
+    assert b"continues to run" in said
     assert b"Traceback" not in said
     assert traindeck("job", "show", "last", "--json").must_be(0).document["state"] == "Running"
     traindeck("job", "stop", "last").must_be(0)
@@ -138,7 +138,7 @@ def test_code_that_is_already_there_gets_a_commented_file_for_it(traindeck: Trai
     assert 'name = "my-code"' in source
     assert source.count("#") > 8
     again = traindeck("job", "init", folder).must_be(1)
-    assert "is there already" in again.said
+    assert "already exists" in again.said
     assert (folder / "job.toml").read_text(encoding="utf-8") == source
 
 

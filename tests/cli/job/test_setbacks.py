@@ -12,7 +12,7 @@ from support.servers.lab_control import Control
 from traindeck.assembly import data_core
 from traindeck.services.http import calls
 
-SAID = re.compile(r"HTTP 503\)\. Tries that failed: [1-9]\d*; the next one is at ")
+SAID = re.compile(r"HTTP 503\)\. Failed attempts: [1-9]\d*; next attempt at ")
 
 
 @pytest.fixture(autouse=True)

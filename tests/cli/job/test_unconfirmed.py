@@ -51,7 +51,7 @@ def test_one_that_cannot_be_looked_for_stays_unknown_and_blocks_nothing(
     left_behind(tmp_path / "home", state, "gone")
     listed = traindeck("job", "ls", "--json").must_be(0)
     assert listed.document[0]["state"] == state.value
-    assert "may exist and bill" in listed.said
+    assert "may exist and be charged" in listed.said
     assert "gone" in listed.said
     shown = traindeck("job", "show", "last", "--json").must_be(0)
     assert shown.document["state"] == state.value
@@ -77,4 +77,4 @@ def test_what_was_known_last_is_shown_when_no_answer_comes_in_time(
     left_behind(tmp_path / "home", RunState.RUNNING, "lab")
     listed = traindeck("job", "ls", "--json").must_be(0)
     assert listed.document[0]["state"] == "Running"
-    assert "no answer came in time" in listed.said
+    assert "no response in time" in listed.said

@@ -97,7 +97,7 @@ def test_a_python_that_is_none_is_told(traindeck: Traindeck, tmp_path: Path, tex
     [
         ("en", '[engines]\ndefault = "/no/such/python"\n', "No engine can run: "),
         ("en", '[engines]\n"local-python" = "/no/such/python"\n', "Engines that cannot run: local-python."),
-        ("en", '[engines]\n"no-engine" = "python"\n', "lab.toml names an engine the Lab does not have: no-engine"),
+        ("en", '[engines]\n"no-engine" = "python"\n', "lab.toml lists an engine the Lab does not have: no-engine"),
         ("zh_CN", "clock = 0\n", "没有引擎可以运行："),
         ("zh_CN", '[engines]\n"local-python" = "/no/such/python"\n', "/no/such/python 无法运行"),
     ],

@@ -76,7 +76,7 @@ def test_damaged_accounts_are_told_with_what_is_lost(
     (tmp_path / "accounts.json").write_text("junk", "utf-8")
     answer = traindeck("lab", *words, "--root", tmp_path).must_be(1)
     assert "accounts.json” is damaged" in answer.said
-    assert "nobody owns what it holds" in answer.said
+    assert "belong to no account" in answer.said
     assert (tmp_path / "accounts.json").read_text("utf-8") == "junk"
 
 

@@ -44,7 +44,7 @@ def test_objects_come_out_whole_in_order_or_in_part(traindeck: Traindeck, bucket
 
 def test_what_cannot_be_printed_is_refused(traindeck: Traindeck, bucket: str) -> None:
     missing = traindeck("obs", "cat", f"{bucket}/none").must_be(4)
-    assert "There is no object" in missing.said
+    assert "does not exist" in missing.said
     traindeck("obs", "cat", "obs://no-such-bucket/none").must_be(4)
     assert "is a folder" in traindeck("obs", "cat", f"{bucket}/folder/").must_be(2).said
     assert "only 1,024,003 bytes" in traindeck("obs", "cat", "--range=1024003-", f"{bucket}/a b.bin").must_be(2).said

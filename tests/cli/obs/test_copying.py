@@ -73,7 +73,7 @@ def test_filters_choose_for_every_command_that_takes_many(
     packed = traindeck("obs", "pack", "--list", f"{HERE}packed/", "--json").must_be(0).rows
     assert [row["path"] for row in packed] == ["a.jpg", "train/c.jpg"]
     wrong = traindeck("obs", "cp", "data", HERE, "--include", "[a")
-    assert wrong.code == 2 and "“[a” is no pattern" in wrong.said
+    assert wrong.code == 2 and "“[a” is not a pattern" in wrong.said
 
 
 def test_moving_by_a_filter_leaves_the_rest_and_its_folders(
@@ -117,7 +117,7 @@ def test_a_plan_says_what_would_be_replaced_and_does_nothing(
             assert (sums["to_move"], sums["bytes"]) == ((5, 15) if source == "data" else (2, 10))
     assert keys(traindeck) == before and tree(tmp_path / "data") == TREE
     words = traindeck("obs", "cp", "-n", "data", f"{HERE}x/").must_be(0).out
-    assert "a.jpg  1 B  replaces what is there" in words and "Would be replaced: 2, 4 B." in words
+    assert "a.jpg  1 B  replaces the existing one" in words and "To replace: 2, 4 B." in words
     new = traindeck("obs", "cp", "-n", f"{HERE}x/", "not-there/", "--json").must_be(0)
     assert new.rows[-1]["to_move"] == 2 and not (tmp_path / "not-there").exists()
     assert traindeck("obs", "cp", "-n", "-", f"{HERE}x/new").code == 2
@@ -134,7 +134,7 @@ def test_what_is_there_is_left_alone_when_that_is_asked_for(
     assert (sent["files"], sent["kept"]) == (4, 1)
     assert s3(bucket).get_object(Bucket="copy-bucket", Key="x/a.jpg")["Body"].read() == b"another"
     said = traindeck("obs", "cp", "--no-clobber", "data", f"{HERE}x/").must_be(0).out
-    assert "Copied 0 files" in said and "there already: 5" in said
+    assert "Copied 0 files" in said and "already exist: 5" in said
 
     put_files(tmp_path / "down", {"b.txt": b"mine"})
     if os.name != "nt":
@@ -224,13 +224,13 @@ def test_sizes_and_heads_that_cannot_be_are_refused(
         (("--parallel", "257"), "from 1 to 256"),
         (("--metadata", "novalue"), "KEY=VALUE"),
         (("--metadata", "traindeck-md5=1"), "written by TrainDeck"),
-        (("--class", "HOT"), "no storage class"),
+        (("--class", "HOT"), "not a storage class"),
         (("--content-type", "数"), "English only"),
     ):
         answer = traindeck("obs", "cp", "data", f"{HERE}x/", *options)
         assert answer.code == 2 and words in answer.said, answer.said
     down = traindeck("obs", "cp", f"{HERE}x/", "down", "--class", "WARM")
-    assert down.code == 2 and "no storage class" in down.said
+    assert down.code == 2 and "not a storage class" in down.said
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(10_001 * 100 * 1024)
     many = traindeck("obs", "cp", "sparse", f"{HERE}x/", "--part-size", "100KiB")
@@ -271,7 +271,7 @@ def test_versions_go_for_good_only_after_they_were_counted(
     oldest = versions[-1]["version"]
 
     refused = traindeck("obs", "rm", "--version", oldest, f"{HERE}x/a")
-    assert refused.code == 2 and "nothing brings back" in refused.said
+    assert refused.code == 2 and "permanently delete versions" in refused.said
     planned = traindeck("obs", "rm", "--version", oldest, f"{HERE}x/a", "-n", "--json").must_be(0).rows
     assert planned[0]["version"] == oldest and (planned[-1]["to_remove"], planned[-1]["old_versions"]) == (1, 1)
     gone = traindeck("obs", "rm", "--version", oldest, f"{HERE}x/a", "--yes", "--json").must_be(0).document
@@ -284,6 +284,6 @@ def test_versions_go_for_good_only_after_they_were_counted(
     assert keys(traindeck) == ["x/ab"]
     assert traindeck("obs", "rm", "--all-versions", f"{HERE}x/", "--yes").code == 2
     some = traindeck("obs", "rm", "-r", "--all-versions", f"{HERE}x/", "--include", "*.jpg", "--yes").must_be(0)
-    assert "Objects: 0, older versions: 1, marks of deletion: 1, 7 B" in some.out
+    assert "Objects: 0, previous versions: 1, delete markers: 1, 7 B" in some.out
     left = client.list_object_versions(Bucket="copy-bucket")
     assert [row["Key"] for row in left["Versions"]] == ["x/ab"] and "DeleteMarkers" not in left

@@ -32,10 +32,10 @@ def test_they_are_listed_and_thrown_away(traindeck: Traindeck, lab: dict[str, st
     assert listed(traindeck, "obs://cli-bucket/a/") == {"a/one.bin": 300, "a/二.bin": 0}
     assert listed(traindeck, "cli-bucket", "--older-than", "7d") == {}
     told = traindeck("obs", "fragments", "cli-bucket").must_be(0)
-    assert "a/二.bin" in told.out and "3, 350 B" in told.said
+    assert "a/二.bin" in told.out and "3 fragments, 350 B" in told.said
     # Nobody is there to say yes.
     refused = traindeck("obs", "fragments", "cli-bucket", "--abort").must_be(2)
-    assert "3, 350 B" in refused.said and listed(traindeck, "cli-bucket") == NAMES
+    assert "3 fragments, 350 B" in refused.said and listed(traindeck, "cli-bucket") == NAMES
     old = traindeck("obs", "fragments", "cli-bucket", "--abort", "--older-than", "1h", "--json").must_be(0)
     assert old.document == {"aborted": 0, "bytes": 0, "kept": 0, "failed": 0}
     some = traindeck("obs", "fragments", "obs://cli-bucket/a/", "--abort", "--yes", "--json").must_be(0)
@@ -60,6 +60,6 @@ def test_what_may_not_be_measured_is_listed_all_the_same(
     deny(tmp_path / "deny.json", "ListMultipartUploadParts", "cli-bucket/a/*")
     traindeck("obs", "policy", "cli-bucket", "set", "--file", "deny.json", "--yes").must_be(0)
     assert listed(traindeck, "cli-bucket") == {"a/one.bin": None, "a/二.bin": None, "b.bin": 50}
-    assert "3, –" in traindeck("obs", "fragments", "cli-bucket").must_be(0).said
+    assert "3 fragments, –" in traindeck("obs", "fragments", "cli-bucket").must_be(0).said
     done = traindeck("obs", "fragments", "cli-bucket", "--abort", "--yes", "--json").must_be(0)
     assert done.document == {"aborted": 3, "bytes": None, "kept": 0, "failed": 0}

@@ -44,7 +44,7 @@ def test_links_are_left_out_and_named(traindeck: Traindeck, tmp_path: Path, buck
     assert keys(traindeck) == FILES and sent["skipped"] == len(LINKS)
     assert {one["name"] for one in sent["left_out"]} == LINKS
     said = traindeck("obs", "cp", "data", THERE).must_be(0)
-    assert "Left out: 7." in said.said and "data/real/up” is a link" in said.said and "Left out: 7." in said.out
+    assert "Skipped: 7." in said.said and "data/real/up” is a link" in said.said and "Skipped: 7." in said.out
     synced = traindeck("obs", "sync", "data", THERE, "--json").must_be(0).rows
     assert {row["name"] for row in synced if row.get("result") == "skipped"} == LINKS
     packed = traindeck("obs", "pack", "data", "obs://link-bucket/packed/", "--json").must_be(0).rows
@@ -63,7 +63,7 @@ def test_links_are_followed_when_asked(traindeck: Traindeck, tmp_path: Path, buc
     assert keys(traindeck) >= FILES | {"file", "folder/a.txt", "out/secret.txt", "数"}
     assert {one["name"] for one in sent["left_out"]} >= {"nowhere", "loop"}
     moved = traindeck("obs", "mv", "data", "obs://link-bucket/m/", "--links", "follow").must_be(0)
-    assert "Left out" in moved.out
+    assert "Skipped" in moved.out
     assert (tmp_path / "outside/secret.txt").exists() and (tmp_path / "data/out").is_symlink()
     assert not (tmp_path / "data/z.txt").exists()
 

@@ -60,7 +60,7 @@ def test_removing_shows_first_and_can_be_undone(traindeck: Traindeck, tmp_path: 
     assert [row["path"] for row in shown[:-1]] == sorted(f"obs://cli-bucket/one/{name}" for name in NAMES)
     assert (shown[-1]["removed"], shown[-1]["to_remove"]) == (0, 4)
     lost = traindeck("obs", "rm", "--undo", "obs://cli-bucket/one/").must_be(1)
-    assert "keeps no versions" in lost.said
+    assert "is not enabled" in lost.said
 
     client = boto3.client(
         "s3", endpoint_url=lab["obs"], region_name="lab",

@@ -29,7 +29,7 @@ KEYS = {
 
 
 # In a transfer many fail at a time, and are told together.
-SAID = re.compile(r"Tries that failed: [1-9]\d*; the next one is at \d\d:\d\d:\d\d\.")
+SAID = re.compile(r"Failed attempts: [1-9]\d*; next attempt at \d\d:\d\d:\d\d\.")
 
 
 @pytest.fixture(autouse=True)
@@ -161,7 +161,7 @@ def test_what_cannot_get_better_ends_at_once(
         assert server.connections <= 20, "not every file is asked for"
     expected = "not part of the service" if script is away else "not the service"
     assert expected in answer.said
-    assert "Tries that failed" not in answer.said
+    assert "Failed attempts" not in answer.said
 
 
 @pytest.mark.parametrize("command", each("cp up", "ls", "stat"))
@@ -173,14 +173,14 @@ def test_a_certificate_that_nobody_knows_ends_at_once(
     with beside(SecureServer(tmp_path)) as server:
         answer = run(traindeck, server.url, command).must_be(5)
         assert server.requests == 0
-    assert "certificate" in answer.said and "Tries that failed" not in answer.said
+    assert "certificate" in answer.said and "Failed attempts" not in answer.said
 
 
 @pytest.mark.parametrize("command", each("cp up", "mb"))
 def test_a_server_without_tls_ends_at_once(traindeck: Traindeck, data: Path, command: str) -> None:
     with at(no_tls) as server:
         answer = run(traindeck, server.url.replace("http:", "https:"), command).must_be(5)
-    assert "TLS" in answer.said and "Tries that failed" not in answer.said
+    assert "TLS" in answer.said and "Failed attempts" not in answer.said
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_the_first_failure_is_said_and_when_it_tries_again(
     with at(script) as server:
         answer = run(traindeck, server.url, command).must_be(5)
     first = answer.said.splitlines()[0]
-    assert reason in first and ("tried again later" in first or SAID.search(first)), answer.said
+    assert reason in first and ("try again later" in first or SAID.search(first)), answer.said
     assert len(SAID.findall(answer.said)) <= 3, "not a line for each request"
 
 
@@ -227,4 +227,4 @@ def test_what_a_service_does_not_have_is_not_worth_another_try(traindeck: Traind
     with at(has_no_such_thing) as server:
         answer = run(traindeck, server.url, command, "--json").must_be(1)
     assert answer.error["kind"] == "not_offered" and not answer.error["retryable"]
-    assert "Tries that failed" not in answer.said
+    assert "Failed attempts" not in answer.said

@@ -35,7 +35,7 @@ def test_a_missing_line_is_named(lines: list[str]) -> None:
 
 
 def test_the_environment_serves_machines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidInput, match="environment holds no keys"):
+    with pytest.raises(InvalidInput, match="environment variables contain no keys"):
         profile.from_environment()
     monkeypatch.setenv("HUAWEICLOUD_SDK_AK", AK)
     monkeypatch.setenv("HUAWEICLOUD_SDK_SK", SK)

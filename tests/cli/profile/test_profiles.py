@@ -28,7 +28,7 @@ def test_an_account_is_added_checked_used_and_removed_and_its_secret_is_in_the_k
     ).must_be(0)
     assert added.document["name"] == "mine"
     assert added.document["current"] is False
-    assert "The keys are kept in Secret Service." in added.said
+    assert "The keys are stored in Secret Service." in added.said
     again = traindeck(
         "profile", "add", "mine", "--region", "lab", *endpoints(lab), given=lines, environment=environment
     ).must_be(1)
@@ -108,7 +108,7 @@ def test_a_profile_can_be_removed_where_no_keyring_answers(
         "profile", "add", "mine", "--region", "lab", *endpoints(lab), given=lines, environment=keyring.environment
     ).must_be(0)
     removed = traindeck("profile", "remove", "mine", "--yes").must_be(0)
-    assert "may be left" in removed.said and "and its keys" not in removed.out
+    assert "may still be in it" in removed.said and "and its keys" not in removed.out
     assert "mine" not in traindeck("profile", "list").must_be(0).out
 
 

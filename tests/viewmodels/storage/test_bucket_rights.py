@@ -76,7 +76,7 @@ async def test_a_template_is_saved_after_a_question_and_private_closes_everythin
         assert not await model.save(no)
         assert cloud.access.policies.get("bucket", "") == ""
         assert no.words == [
-            "Make “bucket” public? Anybody on the internet will be able to read objects, without an account. "
+            "Make “bucket” public? Anyone on the internet will be able to read objects, without an account. "
             "[Make public]"
         ]
         assert await model.save(yes)

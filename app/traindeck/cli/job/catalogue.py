@@ -28,7 +28,7 @@ async def flavors(call: Call) -> int:
     if call.output.json_wanted:
         call.output.document([asdict(flavor) for flavor in offered])
     else:
-        heads = [say("Specification"), say("Kind"), say("Cores"), say("Memory"), say("Accelerator"), say("Most nodes")]
+        heads = [say("Specification"), say("Kind"), say("Cores"), say("Memory"), say("Accelerator"), say("Max. nodes")]
         rows = [
             [one.id, one.kind, str(one.cores or "–"), one.memory or "–", one.accelerator or "–", str(one.max_nodes)]
             for one in offered

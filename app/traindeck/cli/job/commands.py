@@ -58,7 +58,9 @@ async def init(call: Call) -> int:
             _write_new(place, commented(folder, target))
     words = say("Wrote {place}", place=str(place))
     if with_sample:
-        words += "\n" + say("It is the sample project, ready for: traindeck job submit {place}", place=str(place))
+        words += "\n" + say(
+            "This is the sample project. Submit it with: traindeck job submit {place}", place=str(place)
+        )
     call.output.result({"job_file": str(place), "sample": with_sample}, words)
     return DONE
 
@@ -92,7 +94,7 @@ async def ls(call: Call) -> int:
     elif runs:
         call.output.table(run_words.heads(), [run_words.row(run) for run in runs], right=frozenset({0, 4}))
     else:
-        call.output.note(say("There is no run yet. “traindeck job init DIR” makes a sample to submit."))
+        call.output.note(say("No runs yet. “traindeck job init DIR” creates a sample to submit."))
     return DONE
 
 
@@ -133,7 +135,7 @@ async def stop(call: Call) -> int:
         run = await core.run_service.stop(run.id)
     call.output.result(
         run_words.document(run),
-        say("Asked to stop {name}. It may bill until the service says it has ended.", name=run.name),
+        say("Stopping {name}. It may be charged until the service confirms that it has ended.", name=run.name),
     )
     return DONE
 
@@ -142,14 +144,18 @@ async def rm(call: Call) -> int:
     async with call.runs() as core:
         await bring_up_to_date(call, core)
         run = await core.run_service.find(call.options.run)
-        question = say("Remove {name}, its record here and its job at the service? Its log here stays.", name=run.name)
+        question = say(
+            "Delete {name}, with its record on this computer and its job at the service? Its log on "
+            "this computer is kept.",
+            name=run.name,
+        )
         if terminal.somebody_is_there() and not call.options.yes and not terminal.confirmed(question):
-            call.output.note(say("Nothing was removed."))
+            call.output.note(say("Nothing was deleted."))
             return DONE
         await core.run_service.remove(run.id)
     call.output.result(
         {**run_words.document(run), "removed": True},
-        say("Removed {name}. Its outputs in OBS and its log here stay.", name=run.name),
+        say("Deleted {name}. Its outputs in OBS and its log on this computer are kept.", name=run.name),
     )
     return DONE
 
@@ -174,7 +180,7 @@ async def fetch(call: Call) -> int:
             files = await core.run_service.fetch(run.id, target)
     call.output.result(
         {**run_words.document(run), "folder": str(target), "files": [str(file) for file in files]},
-        say("Fetched the outputs of {name} into {folder}", name=run.name, folder=str(target)),
+        say("Downloaded the outputs of {name} to {folder}", name=run.name, folder=str(target)),
     )
     return DONE
 
@@ -187,8 +193,8 @@ def _write_new(place: Path, content: str) -> None:
                 file.write(content)
         except FileExistsError as error:
             raise Conflict(
-                text("“{place}” is there already.", place=str(place)),
-                text("Nothing was changed. Move it away first, or name another folder."),
+                text("“{place}” already exists.", place=str(place)),
+                text("Nothing was changed. Move it first, or specify another folder."),
             ) from error
 
 
@@ -206,14 +212,14 @@ async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) 
         with news.heard_by(seen.append), Stages(call.output) as stages, rows.heard_by(stages.on_row):
             run = await send(stage=stages.at)
     except asyncio.CancelledError:
-        words = say("Nothing was sent.")
+        words = say("Nothing was submitted.")
         if seen and seen[-1].state is RunState.SUBMITTING:
-            words = say("{name} may have been sent already; “traindeck job ls” finds out.", name=seen[-1].name)
+            words = say("{name} may have been submitted already. “traindeck job ls” checks it.", name=seen[-1].name)
         call.output.note(words)
         raise
     if run.state is RunState.UNCONFIRMED:
         return _said_how_it_ended(call, run)
-    words = say("Sent {name}, run {run}.", name=run.name, run=run.id)
+    words = say("Submitted {name}, run {run}.", name=run.name, run=run.id)
     if not (call.options.wait or call.options.follow):
         call.output.result(run_words.document(run), words)
         return DONE
@@ -225,7 +231,7 @@ async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) 
 def _said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
     """The document comes last; words go beside the log, not into it."""
     words = say(
-        "{name}: {state}, run time {time}",
+        "{name}: {state}, duration {time}",
         name=run.name,
         state=run_words.state_words(run),
         time=duration_words(run.run_seconds(run.ended or run.created)),
@@ -241,7 +247,7 @@ def _said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int
     if run.state is RunState.UNCONFIRMED:
         call.output.note(say("“traindeck job wait {run}” checks again.", run=run.id))
     elif run.state.is_remote:
-        call.output.note(say("“traindeck job logs {run}” shows what it printed.", run=run.id))
+        call.output.note(say("“traindeck job logs {run}” shows its output.", run=run.id))
     return FAILED
 
 
@@ -252,7 +258,7 @@ def _workers(run: Run, asked: str | None) -> tuple[str, ...]:
     if worker not in run.tasks:
         raise NotFound(
             text("{name} has no worker “{worker}”.", name=run.name, worker=asked),
-            text("It has: {workers}.", workers=", ".join(run.tasks)),
+            text("Available: {workers}.", workers=", ".join(run.tasks)),
         )
     return (worker,)
 
@@ -261,25 +267,25 @@ def commented(folder: Path, target: Target) -> str:
     """The form for what is in `folder`, as far as that can be seen from outside."""
     name, boot = name_stem(folder.resolve().name), _boot(folder)
     lines = [
-        ("", say("A training job of TrainDeck. Change what differs, then: traindeck job submit job.toml")),
+        ("", say("A TrainDeck training job. Edit it, then run: traindeck job submit job.toml")),
         ("[job]", ""),
-        (f'name = "{name}"', say("the run adds the date and a short random part")),
-        (f'target = "{target.value}"', say("“lab” is this computer, “modelarts” the cloud")),
+        (f'name = "{name}"', say("each run adds the date and a short random part")),
+        (f'target = "{target.value}"', say("“lab” for this computer, “modelarts” for the cloud")),
         ('description = ""', ""),
         ("[code]", ""),
-        ('folder = "."', say("frozen when submitted; later edits do not reach a running job")),
-        (f'boot = "{boot}"', say("the Python file that is started")),
+        ('folder = "."', say("frozen on submission; later edits do not affect a running job")),
+        (f'boot = "{boot}"', say("the Python file to start")),
         ('ignore = ["data/", "out/"]', say("not part of the code")),
-        ("[engine]", say("“traindeck engines” lists what is on offer")),
+        ("[engine]", say("“traindeck engines” lists what is available")),
         ('name = "PyTorch"', ""),
         ('version = "pytorch_2.1.0-cuda_12.1-py_3.10.6-ubuntu_22.04-x86_64"', ""),
-        ("[resources]", say("“traindeck flavors” lists what is on offer")),
+        ("[resources]", say("“traindeck flavors” lists what is available")),
         ('flavor = "modelarts.vm.cpu.2u"', ""),
         ("nodes = 1", ""),
-        ('stop_after = "4h"', say("the job ends then at the latest; “none” must be written out")),
+        ('stop_after = "4h"', say("stops the job after this time; “none” for no limit")),
         ("[inputs]", say("copied to the job; each folder is passed by its name, here as --data_url")),
         ('data_url = "obs://my-bucket/data/"', ""),
-        ("[outputs]", say("what the script writes there is copied back; {{run}} keeps every run apart")),
+        ("[outputs]", say("what the script writes there is copied back; {{run}} gives each run its own folder")),
         ('train_url = "obs://my-bucket/out/{run}/"', ""),
         ("[logs]", ""),
         ('to = "obs://my-bucket/log/{run}/"', ""),

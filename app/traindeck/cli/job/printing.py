@@ -67,7 +67,7 @@ def state_words(run: Run) -> str:
 
 
 def heads() -> list[str]:
-    return [say("No."), say("Run"), say("Name"), say("State"), say("Run time"), say("Submitted"), say("Profile")]
+    return [say("No."), say("Run"), say("Name"), say("State"), say("Duration"), say("Submitted"), say("Account")]
 
 
 def row(run: Run) -> list[str]:
@@ -90,14 +90,14 @@ def page(run: Run) -> list[str]:
         (say("State"), state_words(run)),
         (say("Reason"), str(run.reason)),
         (say("Isolation"), str(run.isolation.warning or "")),
-        (say("Profile"), run.profile),
+        (say("Account"), run.profile),
         (say("Job at the service"), run.job_id),
         (say("Submitted"), _local(run.submitted)),
         (say("Started"), _local(run.started)),
         (say("Ended"), _local(run.ended)),
-        (say("Run time"), duration_words(run.run_seconds(datetime.now(UTC)))),
-        (say("Last answer"), _local(run.checked)),
-        (say("Run again from"), run.resubmission_of),
+        (say("Duration"), duration_words(run.run_seconds(datetime.now(UTC)))),
+        (say("Last response"), _local(run.checked)),
+        (say("Rerun of"), run.resubmission_of),
         (say("Code"), run.code_url),
         (say("Engine"), spec.image or f"{spec.engine} {spec.engine_version}".strip()),
         (say("Specification"), f"{spec.flavor} × {spec.nodes}"),
@@ -119,7 +119,7 @@ def pattern_of(expression: str) -> re.Pattern[str]:
     except re.error as error:
         raise InvalidInput(
             text("“{expression}” is not a regular expression: {problem}.", expression=expression, problem=str(error)),
-            text("Put a backslash before signs that are meant as they are, such as ( [ * + ?."),
+            text("Put a backslash before characters to match literally, such as ( [ * + ?."),
         ) from error
 
 
@@ -149,7 +149,7 @@ class LogPrinter:
             self._rest = b""
         for gap in gaps:
             words = say(
-                "{worker}: {missing} bytes before byte {offset} were gone at the service when we asked.",
+                "{worker}: {missing} bytes before byte {offset} were no longer available from the service.",
                 worker=self.worker,
                 missing=gap.missing,
                 offset=gap.offset,

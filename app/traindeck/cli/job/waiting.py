@@ -71,7 +71,7 @@ async def following(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
 
 async def settle(call: Call, core: RunCore, limit_s: float | None = _SETTLE_S) -> AppError | None:
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
-    words = say("An earlier job is still unconfirmed: it may exist and bill. “traindeck job ls” shows it.")
+    words = say("An earlier job is still unconfirmed: it may exist and be charged. “traindeck job ls” shows it.")
     try:
         async with asyncio.timeout(limit_s):
             await core.submission.settle()
@@ -89,16 +89,16 @@ async def check_again(call: Call, core: RunCore, reference: str) -> None:
     run = await core.run_service.find(reference)
     if run.state is not RunState.UNCONFIRMED:
         return
-    call.output.note(say("It is not known whether {name} was sent. Checking again…", name=run.name))
+    call.output.note(say("It is not known whether {name} was submitted. Checking again…", name=run.name))
     try:
         run = await core.submission.check_again(run.id)
     except AppError as error:
         call.output.note(error.sentence())
         return
     if run.state.is_open:
-        call.output.note(say("{name} was not found; it may still exist and bill.", name=run.name))
+        call.output.note(say("{name} was not found. It may still exist and be charged.", name=run.name))
     else:
-        call.output.note(say("{name} was sent.", name=run.name))
+        call.output.note(say("{name} was submitted.", name=run.name))
 
 
 async def bring_up_to_date(call: Call, core: RunCore) -> None:
@@ -112,8 +112,8 @@ async def bring_up_to_date(call: Call, core: RunCore) -> None:
     def on_answer(profile: str) -> None:
         if trouble := core.watch.trouble(profile):
             reason = trouble.sentence()
-            call.output.note(say("“{profile}” does not answer now: {reason}", profile=profile, reason=reason))
-            call.output.note(say("What is shown about its live runs is what was known last."))
+            call.output.note(say("Account “{profile}”: no response: {reason}", profile=profile, reason=reason))
+            call.output.note(say("Its active jobs are shown as last known."))
         unheard.discard(profile)
         if not unheard:
             heard.set()
@@ -123,7 +123,7 @@ async def bring_up_to_date(call: Call, core: RunCore) -> None:
         async with watching(core):
             in_time = await set_within(heard, _LOOK_S)
     if not in_time:
-        call.output.note(say("What is shown about live runs is what was known last: no answer came in time."))
+        call.output.note(say("Active jobs are shown as last known: there was no response in time."))
 
 
 async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Run:
@@ -137,8 +137,8 @@ async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Ru
     except asyncio.CancelledError:
         call.output.note(
             say(
-                "“{name}” goes on without us. “traindeck job wait {run}” waits again, “traindeck job stop {run}” "
-                "stops it.",
+                "“{name}” continues to run. “traindeck job wait {run}” waits again, “traindeck job stop "
+                "{run}” stops it.",
                 name=run.name,
                 run=run.id,
             )
@@ -193,7 +193,7 @@ def _weather_teller(call: Call, core: RunCore, profile: str) -> Callable[[str], 
             if isinstance(trouble, KeysRefused):
                 call.output.note(
                     say(
-                        "Waiting for keys that work: {reason} “traindeck profile add {name} --replace” takes new ones.",
+                        "Waiting for valid keys: {reason} “traindeck profile add {name} --replace” replaces them.",
                         reason=now,
                         name=profile,
                     )
@@ -202,6 +202,6 @@ def _weather_teller(call: Call, core: RunCore, profile: str) -> Callable[[str], 
                 account = core.watch.accounts[profile]
                 call.output.setback(trouble, account.tries, account.next_look)
             else:
-                call.output.note(say("The service answers again."))
+                call.output.note(say("The service is responding again."))
 
     return tell

@@ -24,7 +24,7 @@ def bucket_of(call: Call) -> ObjectPath:
     if not path.is_bucket:
         raise InvalidInput(
             text("“{path}” is a folder, not a bucket.", path=str(path)),
-            text("Give the name of the bucket alone, for example obs://{bucket}.", bucket=path.bucket),
+            text("Specify only the bucket, for example obs://{bucket}.", bucket=path.bucket),
         )
     return path
 
@@ -36,12 +36,12 @@ async def mb(call: Call) -> int:
         connection = await core.connections.open(call.profile(core))
         if options.storage_class or options.access:
             if template is not Template.PRIVATE:
-                agree(call, text("Anybody on the internet will get into {path}.", path=str(path)))
+                agree(call, text("Anyone on the internet will have access to {path}.", path=str(path)))
             await connection.access.create(NewBucket(path.bucket, (options.storage_class or "").upper(), template))
         else:
             # As it always was: one's own bucket may be made again, and stays as it is.
             await connection.storage.create_bucket(path.bucket)
-    call.output.result({"bucket": path.bucket, "path": str(path)}, say("Made {path}", path=str(path)))
+    call.output.result({"bucket": path.bucket, "path": str(path)}, say("Created {path}", path=str(path)))
     return DONE
 
 
@@ -57,11 +57,11 @@ async def rb(call: Call) -> int:
         except Conflict as error:
             if call.options.force:
                 raise
-            hint = text("With --force everything in it is deleted first, older versions as well.")
+            hint = text("With --force, everything in it is deleted first, including previous versions.")
             raise Conflict(error.title, hint, error.detail) from error
     call.output.result(
         {"bucket": path.bucket, "path": str(path), **_document(gone)},
-        say("Removed {path}", path=str(path)),
+        say("Deleted {path}", path=str(path)),
     )
     return DONE
 
@@ -86,8 +86,8 @@ async def _emptied(call: Call, access: ObsAccess, path: ObjectPath) -> BucketCon
 
 def _ask(call: Call, path: ObjectPath, contents: BucketContents) -> None:
     words = text(
-        "In {path}: objects {objects}, older versions {versions}, marks of deleted objects {markers}, unfinished "
-        "uploads {fragments}; together {size}. All of it is deleted for good.",
+        "{path} contains: objects {objects}, previous versions {versions}, delete markers "
+        "{markers}, fragments {fragments}; {size} in total. Everything is deleted permanently.",
         path=str(path),
         objects=count_words(contents.objects),
         versions=count_words(contents.old_versions),
@@ -107,8 +107,8 @@ def _ask(call: Call, path: ObjectPath, contents: BucketContents) -> None:
 
 def agree(call: Call, what: Text) -> None:
     """Go on only with a yes."""
-    if not terminal.is_meant(call.options, what, f"{say(what)}\n{say('Go on?')}"):
-        raise InvalidInput(text("Nothing was changed."), text("You did not say yes."))
+    if not terminal.is_meant(call.options, what, f"{say(what)}\n{say('Continue?')}"):
+        raise InvalidInput(text("Nothing was changed."), text("Canceled."))
 
 
 def _document(gone: BucketContents) -> dict[str, int]:

@@ -41,7 +41,7 @@ class ByteRange:
                 count_text(
                     "“{place}” has only {count} byte.", "“{place}” has only {count} bytes.", size_bytes, place=str(path)
                 ),
-                text("The first byte is number 0; choose a part that begins before the end."),
+                text("Bytes are counted from 0. Specify a range that starts before the end."),
             )
         end = size_bytes if self.last is None else min(size_bytes, self.last + 1)
         return self.first, end - self.first
@@ -51,10 +51,10 @@ def part(value: str) -> ByteRange:
     """`0-99`, `100-` or `-100`, as in a request for a range."""
     match = _RANGE.fullmatch(value.strip())
     if match is None or value.strip() == "-":
-        raise argparse.ArgumentTypeError(say("give a part such as 0-99, 100- or -100"))
+        raise argparse.ArgumentTypeError(say("enter a range such as 0-99, 100- or -100"))
     first, last = (int(digits) if digits else None for digits in match.groups())
     if first is not None and last is not None and last < first:
-        raise argparse.ArgumentTypeError(say("the end of the part is before its beginning"))
+        raise argparse.ArgumentTypeError(say("the range ends before it starts"))
     return ByteRange(first, last)
 
 
@@ -62,9 +62,7 @@ async def cat(call: Call) -> int:
     paths = [ObjectPath.parse(path) for path in call.options.paths]
     for path in paths:
         if path.is_folder:
-            raise InvalidInput(
-                text("“{path}” is a folder.", path=str(path)), text("Name the objects whose content you want.")
-            )
+            raise InvalidInput(text("“{path}” is a folder.", path=str(path)), text("Specify the objects to print."))
     wanted: ByteRange = call.options.range or ByteRange()
     if call.options.head is not None:
         wanted = ByteRange(0, call.options.head - 1)
@@ -119,5 +117,5 @@ async def printed(call: Call, core: DataCore, path: ObjectPath, wanted: ByteRang
 
 def no_object(path: ObjectPath) -> NotFound:
     return NotFound(
-        text("There is no object {place}.", place=str(path)), text("List the folder above it to see what is there.")
+        text("The object {place} does not exist.", place=str(path)), text("List the parent folder to see what exists.")
     )

@@ -156,8 +156,8 @@ async def _planned(call: Call, pairs: list[tuple[Place, Place]], rules: Rules) -
 def _refuse_pipes(sources: list[Place | None], target: Place | None) -> None:
     if target is None or None in sources:
         raise InvalidInput(
-            text("Nothing can be planned or left alone where a pipe is."),
-            text("Name files, folders or objects on both sides."),
+            text("A pipe does not support preview or skipping existing files."),
+            text("Specify files, folders or objects on both sides."),
         )
 
 
@@ -167,8 +167,8 @@ async def _verify(call: Call, sources: list[Place | None], target: Place | None,
     refuse_beside(call, "dry_run", "no_clobber")
     if target is None or None in sources:
         raise InvalidInput(
-            text("What came from or went to a pipe cannot be verified."),
-            text("Name a file or folder of this computer."),
+            text("Data from or to a pipe cannot be verified."),
+            text("Specify a file or folder on this computer."),
         )
     pairs = _pairs(sources, target)
     async with call.data() as core:
@@ -179,8 +179,8 @@ async def mv(call: Call) -> int:
     sources, target = [place(source) for source in call.options.sources], place(call.options.target)
     if target is None or None in sources:
         raise InvalidInput(
-            text("What comes from standard input, or goes to standard output, cannot be moved."),
-            text("Use “obs cp” for it."),
+            text("Standard input and standard output cannot be moved."),
+            text("Use “obs cp” instead."),
         )
     refuse_impossible(sources, target)
     rules = with_plan_options(MOVE, call.options)
@@ -241,7 +241,9 @@ def _name(source: Place) -> str:
 
 
 def _both_here() -> InvalidInput:
-    return InvalidInput(text("Both sides are on this computer."), text("Write at least one side as obs://bucket/key."))
+    return InvalidInput(
+        text("Source and destination are both on this computer."), text("At least one side must be obs://bucket/key.")
+    )
 
 
 def place(spelling: str) -> Place | None:
@@ -259,16 +261,16 @@ def refuse_impossible(sources: list[Place | None], target: Place | None) -> None
         raise _both_here()
     if None in sources and (several or (isinstance(target, ObjectPath) and target.is_folder)):
         raise InvalidInput(
-            text("Standard input becomes one object, and that needs a name."),
-            text("Give it as the only source, and a destination such as obs://bucket/name."),
+            text("Standard input becomes one object, which needs a name."),
+            text("Specify it as the only source, with a destination such as obs://bucket/name."),
         )
     if target is None and several:
         raise InvalidInput(
-            text("Only one object can go to standard output."), text("Copy them one by one, or into a folder.")
+            text("Only one object can be written to standard output."), text("Copy them one by one, or into a folder.")
         )
     if several and isinstance(target, ObjectPath) and not target.is_folder:
         raise InvalidInput(
-            text("Several sources need a folder to go to."),
+            text("With several sources, the destination must be a folder."),
             text("End the destination with “/”: {folder}", folder=str(target.as_folder())),
         )
 

@@ -10,7 +10,7 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.main import Call
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
-from traindeck.domain.texts import moment_words, printable, say, text
+from traindeck.domain.texts import count_text, moment_words, printable, say, say_count
 
 if TYPE_CHECKING:
     from traindeck.assembly.core import Core
@@ -37,8 +37,8 @@ async def fragments(call: Call) -> int:
 
         await core.unfinished.measure(call.profile(core), found, show)
     if not call.output.json_wanted:
-        call.output.note(say("Unfinished uploads: {count}, {size}.", count=count_words(len(found)),
-                             size=size_words(_together(sizes))))  # fmt: skip
+        size = size_words(_together(sizes))
+        call.output.note(say_count("{count} fragment, {size}.", "{count} fragments, {size}.", len(found), size=size))
     return DONE
 
 
@@ -52,7 +52,7 @@ async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
         lambda portion: sizes.update((held.upload.upload_id, held.size_bytes) for held in portion),
     )
     if chosen and not _is_meant(call, len(chosen), _together(sizes.values())):
-        call.output.note(say("Nothing was thrown away."))
+        call.output.note(say("No fragments were deleted."))
         return DONE
     ended = await core.unfinished.end(call.profile(core), chosen, lambda _: None)
     kept += len(ended.kept)
@@ -61,9 +61,10 @@ async def _abort(call: Call, core: Core, found: list[UnfinishedUpload]) -> int:
         call.output.note(f"{printable(str(upload.path))}: {error.sentence()}")
     call.output.result(
         {"aborted": len(ended.ended), "bytes": freed, "kept": kept, "failed": len(ended.failed)},
-        say(
-            "Unfinished uploads thrown away: {count}, {size}. Kept, a transfer goes on with them: {kept}.",
-            count=count_words(len(ended.ended)),
+        say_count(
+            "Deleted {count} fragment ({size}). Kept because a transfer needs them: {kept}.",
+            "Deleted {count} fragments ({size}). Kept because a transfer needs them: {kept}.",
+            len(ended.ended),
             size=size_words(freed),
             kept=count_words(kept),
         ),
@@ -79,13 +80,19 @@ def _together(sizes: Iterable[int | None]) -> int | None:
 
 
 def _is_meant(call: Call, count: int, size: int | None) -> bool:
-    counts = {"count": count_words(count), "size": size_words(size)}
-    question = say(
-        "Unfinished uploads: {count}, {size}. Another program that is just sending one of them has to begin anew. "
-        "Throw them away?",
-        **counts,
+    total = size_words(size)
+    question = say_count(
+        "Delete {count} fragment ({size})? A program that is uploading it has to start over.",
+        "Delete {count} fragments ({size})? A program that is uploading one of them has to start over.",
+        count,
+        size=total,
     )
-    refusal = text("This would throw away unfinished uploads: {count}, {size}.", **counts)
+    refusal = count_text(
+        "This would delete {count} fragment ({size}).",
+        "This would delete {count} fragments ({size}).",
+        count,
+        size=total,
+    )
     return terminal.is_meant(call.options, refusal, question)
 
 
@@ -102,5 +109,5 @@ def _document(held: Held) -> dict[str, object]:
 
 
 def _row(held: Held) -> Sequence[str]:
-    note = say("a transfer goes on with it") if held.upload.is_ours else ""
+    note = say("needed by a transfer") if held.upload.is_ours else ""
     return moment_words(held.upload.begun), size_words(held.size_bytes), str(held.upload.path), note

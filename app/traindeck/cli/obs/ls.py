@@ -50,7 +50,7 @@ async def du(call: Call) -> int:
             found += await _sums(call, plane, path)
             objects, size_bytes = objects + found[-1][1], size_bytes + found[-1][2]
     if call.options.total:
-        found.append((_TOTAL if call.output.json_wanted else say("all together"), objects, size_bytes))
+        found.append((_TOTAL if call.output.json_wanted else say("total"), objects, size_bytes))
     call.output.rows(
         found,
         lambda one: dict(zip(("path", "objects", "bytes"), one, strict=True)),

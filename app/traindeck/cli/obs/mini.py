@@ -64,7 +64,7 @@ def _beside(source: Place) -> Place:
     if isinstance(source, Path):
         if not source.name:
             raise InvalidInput(
-                text("“{place}” is no folder beside which another could be made.", place=str(source)),
+                text("No folder can be created next to “{place}”.", place=str(source)),
                 text("Specify a destination, for example obs://bucket/data_mini/."),
             )
         return source.with_name(f"{source.name}_mini")
@@ -84,7 +84,8 @@ def _refuse_inside(source: Place, target: Place) -> None:
     )  # fmt: skip
     if inside:
         raise InvalidInput(
-            text("“{target}” is inside the dataset.", target=str(target)), text("Choose a folder outside of it.")
+            text("“{target}” is inside the dataset.", target=str(target)),
+            text("Specify a folder outside of the dataset."),
         )
 
 

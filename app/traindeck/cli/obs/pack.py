@@ -32,7 +32,7 @@ async def pack(call: Call) -> int:
     if options.list or options.unpack:
         if options.list and options.target is not None:
             raise InvalidInput(
-                text("A list needs one place only."), text("Give the folder that files were packed into.")
+                text("To list, specify only one path."), text("Specify the folder with the packed files.")
             )
         return await (_list(call) if options.list else _unpack(call))
     async with call.data() as core:
@@ -84,7 +84,7 @@ async def _planned(call: Call, core: DataCore, order: Order) -> Transfer | None:
         await core.transfers.drop(core.transfers.rows()[0].id)
         if not terminal.somebody_is_there():
             raise terminal.refuse_without_a_yes(error.title) from error
-        if not terminal.confirmed(say(text("{words} Go on?", words=error.title))):
+        if not terminal.confirmed(say(text("{words} Continue?", words=error.title))):
             return None
         return await core.transfers.planned(replace(order, rules=replace(order.rules, may_replace=True)))
     except AppError:
@@ -129,7 +129,7 @@ def _place(spelling: str | None) -> Place:
     if found is None:
         raise InvalidInput(
             text("Packing needs a folder to read and a folder to write to."),
-            text("Give both, for example: traindeck obs pack data obs://bucket/shards/"),
+            text("Specify both, for example: traindeck obs pack data obs://bucket/shards/"),
         )
     return found.as_folder() if isinstance(found, ObjectPath) else found
 
@@ -168,8 +168,8 @@ async def _unpack(call: Call) -> int:
     target = _place(call.options.target)
     if isinstance(target, ObjectPath):
         raise InvalidInput(
-            text("Files are unpacked into a folder of this computer."),
-            text("Give such a folder; from there they can be uploaded."),
+            text("Files can only be unpacked into a folder on this computer."),
+            text("Specify such a folder. You can upload the files from there."),
         )
     async with call.data() as core:
 
@@ -187,7 +187,7 @@ async def _unpack(call: Call) -> int:
                 "target": str(target),
             }  # fmt: skip
             words = say(
-                "Unpacked to {target}. Files: {count}, equal: {equal}, failed: {failed}.",
+                "Unpacked to {target}. Files: {count}, identical: {equal}, failed: {failed}.",
                 target=str(target), count=done.files, equal=done.equal, failed=done.failed,
             )  # fmt: skip
             call.output.result(content, words)

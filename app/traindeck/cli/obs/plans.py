@@ -54,7 +54,7 @@ def with_head_options(rules: Rules, options: Namespace, *, makes_objects: bool) 
     change = HeadChange(options.content_type or None, metadata=dict(options.metadata))
     if not makes_objects and (options.storage_class or not change.is_empty):
         raise InvalidInput(
-            text("A file of this computer has no storage class, content type or metadata."),
+            text("A file on this computer has no storage class, content type or metadata."),
             text("Leave out --class, --content-type and --metadata, or copy to a bucket."),
         )
     change.check()
@@ -97,9 +97,9 @@ def _sign(row: Transfer, item: Item) -> str:
 def _rest(item: Item) -> str:
     words = f"  {size_words(item.size_bytes)}"
     if item.state is ItemState.KEPT:
-        return f"{words}  {say('is there already')}"
+        return f"{words}  {say('already exists')}"
     if item.replaces and item.state.is_open:
-        words = f"{words}  {say('replaces what is there')}"
+        words = f"{words}  {say('replaces the existing one')}"
     return f"{words}  {item.error.sentence()}" if item.error is not None else words
 
 
@@ -113,7 +113,7 @@ async def tell_left_out(call: Call, core: DataCore, row: Transfer) -> list[dict[
             if len(found) >= _MOST_IN_A_DOCUMENT:
                 break
         if not call.output.json_wanted:
-            call.output.note(say("Left out: {count}.", count=f"{row.skipped_files:,}"))
+            call.output.note(say("Skipped: {count}.", count=f"{row.skipped_files:,}"))
             for one in found[:_MOST_NAMED]:
                 call.output.note(f"  {one['name']}: {one['why']}")
             if row.skipped_files > _MOST_NAMED:
@@ -136,12 +136,12 @@ def plan_content(rows: Iterable[Transfer]) -> tuple[dict[str, object], str]:
         "removals": sum(row.removals for row in some),
     }
     words = say(
-        "Would be moved: {count}, {size}. Equal: {equal}. Would be removed: {removals}.",
+        "To transfer: {count}, {size}. Identical: {equal}. To delete: {removals}.",
         count=to_move, size=size_words(size_bytes), equal=counts["equal"], removals=counts["removals"],
     )  # fmt: skip
     if counts["replaced"]:
         replaced = size_words(counts["replaced_bytes"])
-        words += " " + say("Would be replaced: {count}, {size}.", count=counts["replaced"], size=replaced)
+        words += " " + say("To replace: {count}, {size}.", count=counts["replaced"], size=replaced)
     more = aside(counts["kept"], counts["skipped"], counts["failed"])
     return {"moved": 0, "to_move": to_move, "bytes": size_bytes, **counts}, " ".join((words, *more))
 
@@ -155,9 +155,9 @@ def aside(kept: int, skipped: int, failed: int = 0) -> list[str]:
     """What was not moved, where there is any."""
     words = []
     if kept:
-        words.append(say("Left alone, because it is there already: {count}.", count=f"{kept:,}"))
+        words.append(say("Kept, already exist: {count}.", count=f"{kept:,}"))
     if skipped:
-        words.append(say("Left out: {count}.", count=f"{skipped:,}"))
+        words.append(say("Skipped: {count}.", count=f"{skipped:,}"))
     if failed:
-        words.append(say("Cannot be moved: {count}.", count=f"{failed:,}"))
+        words.append(say("Cannot be transferred: {count}.", count=f"{failed:,}"))
     return words

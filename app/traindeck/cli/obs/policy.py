@@ -43,7 +43,7 @@ async def policy(call: Call) -> int:
             return await _show(call, access, path)
         if options.acl:
             if (canned := CannedAcl(options.template)) is not CannedAcl.PRIVATE:
-                agree(call, text("Anybody on the internet will get into {path}.", path=str(path)))
+                agree(call, text("Anyone on the internet will have access to {path}.", path=str(path)))
             await access.set_canned_acl(path, canned)
         elif options.what == "delete":
             await _set(call, access, path, "")
@@ -64,21 +64,21 @@ def _check_words(call: Call) -> None:
     if options.what != "set":
         if options.template or options.file:
             raise InvalidInput(
-                text("“{what}” takes neither a template nor a file.", what=options.what), text("Write “set” instead.")
+                text("“{what}” accepts neither a template nor a file.", what=options.what), text("Enter “set” instead.")
             )
         if options.what == "delete" and options.acl:
             raise InvalidInput(
-                text("A list of grants cannot be deleted."), text("Make it private: “set private --acl”.")
+                text("A list of grants cannot be deleted."), text("To make it private, enter “set private --acl”.")
             )
     elif bool(options.template) == bool(options.file):
         names = ", ".join(template.value for template in Template)
         raise InvalidInput(
-            text("“set” takes a template or a file, one of them."),
-            text("Templates are {names}; or give --file, “-” for standard input.", names=names),
+            text("“set” needs either a template or a file."),
+            text("Templates: {names}; or --file, “-” for standard input.", names=names),
         )
     elif options.acl and (options.file or options.template not in list(CannedAcl)):
         names = ", ".join(canned.value for canned in CannedAcl)
-        raise InvalidInput(text("Grants are set by a name alone."), text("Known are: {names}.", names=names))
+        raise InvalidInput(text("Grants can only be set by a template."), text("Available: {names}.", names=names))
 
 
 async def _show(call: Call, access: ObsAccess, path: ObjectPath) -> int:
@@ -108,7 +108,7 @@ async def _show(call: Call, access: ObsAccess, path: ObjectPath) -> int:
         rows = [
             [_who(grant, acl), grant.permission.value, say("Yes") if grant.delivered else ""] for grant in acl.grants
         ]
-        call.output.table([say("Who"), say("May"), say("Also its objects")], rows)
+        call.output.table([say("Grantee"), say("Permission"), say("Applies to objects")], rows)
     if policy_now and not call.options.acl:
         call.output.line(json.dumps(json.loads(policy_now), ensure_ascii=False, indent=2))
     return DONE
@@ -120,7 +120,7 @@ async def _set(call: Call, access: ObsAccess, path: ObjectPath, wanted: str) -> 
     for finding in findings[1:] if errors else findings:
         call.output.note(say(finding.sentence))
     if errors:
-        raise InvalidInput(errors[0].sentence, text("Nothing was sent."))
+        raise InvalidInput(errors[0].sentence, text("Nothing was submitted."))
     acl, _ = await _readable(access.acl(path))
     now, before = await access.exposure(path.bucket), await access.policy(path.bucket)
     known = denials_of_owner(path.bucket, before, acl)
@@ -130,7 +130,7 @@ async def _set(call: Call, access: ObsAccess, path: ObjectPath, wanted: str) -> 
     opened = exposure(path.bucket, wanted, acl).anybody - now.anybody
     if opened:
         what = abilities_words(opened)
-        agree(call, text("Anybody on the internet will be able to {what}, without an account.", what=what))
+        agree(call, text("Anyone on the internet will be able to {what}, without an account.", what=what))
     await access.set_policy(path.bucket, wanted)
 
 

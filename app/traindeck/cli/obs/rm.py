@@ -37,7 +37,7 @@ async def rm(call: Call) -> int:
         if path.is_folder and not call.options.recursive:
             raise InvalidInput(
                 text("“{path}” is a folder.", path=str(path)),
-                text("Add --recursive to remove everything below it."),
+                text("Add --recursive to delete everything in it."),
             )
     async with call.data() as core:
         profile = call.profile(core)
@@ -118,9 +118,11 @@ async def _left_alone(call: Call, core: DataCore, rows: list[Transfer], count: i
     for row in rows:
         await core.transfers.drop(row.id)
     if not call.options.dry_run:
-        call.output.note(say("Nothing was removed."))
+        call.output.note(say("Nothing was deleted."))
     else:
-        words = say("Would be removed: {count}, {size}.", count=count, size=size_words(size))
+        words = say_count(
+            "To delete: {count} object, {size}.", "To delete: {count} objects, {size}.", count, size=size_words(size)
+        )
         call.output.result({"removed": 0, "to_remove": count, "bytes": size}, words)
     return DONE
 
@@ -165,8 +167,11 @@ async def _undo(call: Call, paths: list[ObjectPath]) -> int:
         for path in paths:
             if not await _keeps_versions(call, core, path):
                 raise Conflict(
-                    text("The bucket “{name}” keeps no versions: what was deleted is gone.", name=path.bucket),
-                    text("Versioning can be switched on for what comes."),
+                    text(
+                        "Versioning of the bucket “{name}” is not enabled, so deleted objects cannot be undeleted.",
+                        name=path.bucket,
+                    ),
+                    text("Enable versioning to keep deleted objects in the future."),
                 )
             order = with_filters(Order(Kind.RESTORE, call.profile(core), str(path), ""), call.options.filters)
             with outcomes.one(str(path)), moving_shown(call.output, core.transfers, path.name):

@@ -26,13 +26,13 @@ async def remove_versions(call: Call, paths: list[ObjectPath]) -> int:
     options, version = call.options, call.options.version_id
     if version is not None and (len(paths) > 1 or paths[0].is_folder or options.recursive):
         raise InvalidInput(
-            text("A version is of one object."), text("Name that object alone, as “stat --versions” shows it.")
+            text("A version belongs to one object."), text("Specify only that object, as shown by “stat --versions”.")
         )
     for path in paths:
         if path.is_folder and not options.recursive:
             raise InvalidInput(
                 text("“{path}” is a folder.", path=str(path)),
-                text("Add --recursive to remove everything below it."),
+                text("Add --recursive to delete everything in it."),
             )
     async with call.accounts() as core, core.plane(call.profile(core)) as plane:
         wanted = [(path, _wanted(call, path)) for path in outermost(paths)]
@@ -43,13 +43,14 @@ async def remove_versions(call: Call, paths: list[ObjectPath]) -> int:
             raise _no_version(paths[0], version)
         if options.dry_run:
             words = say(
-                "Would be removed for good. Objects: {objects}, older versions: {old}, marks of deletion: {markers}, "
-                "{size}.", **_facts(found),
+                "To delete permanently. Objects: {objects}, previous versions: {old}, delete markers: "
+                "{markers}, {size}.",
+                **_facts(found),
             )  # fmt: skip
             call.output.result({"removed": 0, "to_remove": found.count, **_content(found)}, words)
             return DONE
         if not _is_meant(call, found):
-            call.output.note(say("Nothing was removed."))
+            call.output.note(say("Nothing was deleted."))
             return DONE
         gone = BucketContents()
         for path, is_wanted in wanted:
@@ -60,7 +61,7 @@ async def remove_versions(call: Call, paths: list[ObjectPath]) -> int:
 
 def _gone_words(gone: BucketContents) -> str:
     return say(
-        "Removed for good. Objects: {objects}, older versions: {old}, marks of deletion: {markers}, {size}.",
+        "Permanently deleted. Objects: {objects}, previous versions: {old}, delete markers: {markers}, {size}.",
         **_facts(gone),
     )
 
@@ -68,12 +69,14 @@ def _gone_words(gone: BucketContents) -> str:
 def _is_meant(call: Call, found: BucketContents) -> bool:
     facts = _facts(found)
     without_a_yes = text(
-        "This would remove versions, which nothing brings back. Objects: {objects}, older versions: {old}, "
-        "marks of deletion: {markers}, {size}.", **facts,
+        "This would permanently delete versions. Objects: {objects}, previous versions: {old}, "
+        "delete markers: {markers}, {size}.",
+        **facts,
     )  # fmt: skip
     question = say(
-        "To remove for good: objects: {objects}, older versions: {old}, marks of deletion: {markers}, {size}. "
-        "Nothing brings them back. Remove them?", **facts,
+        "Objects: {objects}, previous versions: {old}, delete markers: {markers}, {size}. Delete "
+        "permanently? This cannot be undone.",
+        **facts,
     )  # fmt: skip
     return terminal.is_meant(call.options, without_a_yes, question)
 
@@ -148,10 +151,8 @@ def _content(found: BucketContents) -> dict[str, object]:
 
 def _no_version(path: ObjectPath, version: str | None) -> NotFound:
     if version is None:
-        return NotFound(
-            text("There is no version of {place}.", place=str(path)), text("Check the spelling, and the filters.")
-        )
+        return NotFound(text("{place} has no versions.", place=str(path)), text("Check the spelling, and the filters."))
     return NotFound(
         text("{place} has no version “{version}”.", place=str(path), version=version),
-        text("“traindeck obs stat --versions” lists them."),
+        text("“traindeck obs stat --versions” lists the versions."),
     )

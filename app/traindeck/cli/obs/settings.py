@@ -70,7 +70,7 @@ def _tag_change(call: Call) -> Callable[[Mapping[str, str]], dict[str, str]] | N
     what, words = call.options.what, call.options.tags
     if what == "show":
         if words:
-            raise InvalidInput(text("“show” takes no tags."), text("Enter “set” or “delete” before them."))
+            raise InvalidInput(text("“show” does not accept tags."), text("Enter “set” or “delete” before them."))
         return None
     if what == "delete":
         return lambda now: _without(now, words)
@@ -85,7 +85,7 @@ def _without(now: Mapping[str, str], words: Sequence[str]) -> dict[str, str]:
     for word in words:
         if word not in now:
             raise NotFound(
-                text("There is no tag “{name}”.", name=word), text("Tags: {names}.", names=", ".join(now) or "–")
+                text("The tag “{name}” does not exist.", name=word), text("Tags: {names}.", names=", ".join(now) or "–")
             )
     return {name: value for name, value in now.items() if words and name not in words}
 
@@ -132,7 +132,7 @@ def _rules_wanted(call: Call) -> tuple[ObjectPath, str | None]:
     path, what, file = bucket_of(call), call.options.what, call.options.file
     if (what == "set") != bool(file):
         raise InvalidInput(
-            text("“set” needs --file, and only “set” takes it."),
+            text("“set” needs --file, and only “set” accepts it."),
             text("Enter “set --file FILE”, or “set --file -” for standard input."),
         )
     if what != "set":

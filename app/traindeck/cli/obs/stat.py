@@ -79,7 +79,7 @@ async def url(call: Call) -> int:
             path, call.options.expires, method=call.options.method, version=call.options.version_id or ""
         )
     if link.ends_with_token:
-        call.output.note(say("These keys are temporary: the link ends with them, if that is sooner."))
+        call.output.note(say("These keys are temporary. If they expire first, so does the link."))
     if call.output.json_wanted:
         call.output.document({"url": link.address, "method": link.method, "until": link.until})
     else:

@@ -115,7 +115,7 @@ def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
     }
     if not is_preview:
         words = say(
-            "Moved or removed: {count}. Equal: {equal}. Confirmed by size and MD5: {verified}.",
+            "Transferred or deleted: {count}. Identical: {equal}. Confirmed by size and MD5: " "{verified}.",
             count=row.done_files, equal=row.equal_files, verified=row.verified_files,
         )  # fmt: skip
         words = " ".join((words, *aside(row.kept_files, row.skipped_files)))
@@ -133,8 +133,8 @@ _RESULTS = {
 }
 _WORDS: dict[ItemState, Text] = {
     ItemState.DIFFERENT: text("Different"),
-    ItemState.MISSING_HERE: text("Missing here"),
-    ItemState.MISSING_THERE: text("Missing there"),
+    ItemState.MISSING_HERE: text("Missing at source"),
+    ItemState.MISSING_THERE: text("Missing at destination"),
     ItemState.UNKNOWN: text("Cannot be checked"),
     ItemState.SKIPPED: text("Skipped"),
     ItemState.FAILED: text("Could not be read"),
@@ -155,7 +155,7 @@ async def verify(call: Call, core: DataCore, pairs: Sequence[tuple[Place, Place]
         found += await _check_list(call, core, row)
         await core.transfers.drop(row.id)  # all of it is said, and there may be a million
     content = {name.replace(" ", "_"): found[state] for state, name in _RESULTS.items()}
-    parts = [say("Verified by size and MD5: {count}.", count=f"{found[ItemState.DONE]:,}")]
+    parts = [say("Confirmed by size and MD5: {count}.", count=f"{found[ItemState.DONE]:,}")]
     parts += [f"{say(words)}: {found[state]:,}." for state, words in _WORDS.items() if found[state]]
     call.output.result(content, " ".join(parts))
     trouble = worst(troubles)
@@ -191,6 +191,6 @@ def refuse_beside(call: Call, *names: str) -> None:
         if getattr(call.options, name):
             option = name.replace("_", "-")
             raise InvalidInput(
-                text("--verify changes nothing, so --{option} has no meaning beside it.", option=option),
+                text("--verify changes nothing, so --{option} has no effect with it.", option=option),
                 text("Leave one of them out."),
             )

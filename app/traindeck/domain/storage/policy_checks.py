@@ -263,7 +263,7 @@ class _Check:
             if name == "Version" and self._form is PolicyForm.OBS:
                 continue  # copied from S3's documentation, and harmless
             near = get_close_matches(name.title(), known, 1, 0.6)
-            hint = text("Known are: {names}.", names=", ".join(known))
+            hint = text("Available: {names}.", names=", ".join(known))
             if near:
                 hint = text("Is {name} meant?", name=near[0])
             yield self._error((*way, name), text("“{name}” is nothing that belongs here.", name=name), hint)

@@ -160,7 +160,8 @@ class Connections:
                 return profile
         if name == ENVIRONMENT:
             raise NotFound(
-                text("The environment holds no keys."), text("Set {access} and {secret}.", access=ACCESS, secret=SECRET)
+                text("The environment variables contain no keys."),
+                text("Set {access} and {secret}.", access=ACCESS, secret=SECRET),
             )
         raise NotFound(
             text("There is no profile “{name}”.", name=name),

@@ -78,7 +78,7 @@ class OverviewPart(QWidget):
         show_words(self.origin, self._origin_words())
         moments = [(str(words), exact_words(moment)) for words, moment in state.moments]
         took = duration_words(run.run_seconds(self._page.runs.clock()))
-        self._moments.show_facts([*moments, (say("Run time"), took)])
+        self._moments.show_facts([*moments, (say("Duration"), took)])
         self._values.show_facts([(str(words), value) for words, value in state.first_values])
 
     def _origin_words(self) -> str:

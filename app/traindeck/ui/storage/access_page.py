@@ -111,15 +111,15 @@ class GrantsTable(QWidget):
         self._acl: Acl | None = None
         self.rows = _Rows(0, 3)
         plain_table(self.rows, say("Grants"))
-        self.rows.setHorizontalHeaderLabels([say("Who"), say("May"), say("Also its objects")])
+        self.rows.setHorizontalHeaderLabels([say("Grantee"), say("Permission"), say("Applies to objects")])
         header, fitting = self.rows.horizontalHeader(), QHeaderView.ResizeMode.ResizeToContents
         for column, mode in enumerate((QHeaderView.ResizeMode.Stretch, fitting, fitting)):
             header.setSectionResizeMode(column, mode)
         self.who, self.account, self.may = QComboBox(), QLineEdit(), QComboBox()
-        self.who.setAccessibleName(say("Who"))
+        self.who.setAccessibleName(say("Grantee"))
         self.account.setAccessibleName(say("Account id"))
         self.account.setPlaceholderText(say("Account id"))
-        self.may.setAccessibleName(say("May"))
+        self.may.setAccessibleName(say("Permission"))
         self.delivered = QCheckBox(say("also its &objects"))
         self.add = push_button(say("&Add"), self._add)
         self.remove = push_button(say("&Remove"), self._remove)

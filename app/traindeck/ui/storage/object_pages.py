@@ -423,7 +423,7 @@ class LinkPage(ActingPage):
                 moment=until,
             )
         if link.ends_with_token:
-            warning += " " + say("These keys are temporary: the link ends with them, if that is sooner.")
+            warning += " " + say("These keys are temporary. If they expire first, so does the link.")
         warning += " " + say("It cannot be taken back, and it is not kept here.")
         self.warning.setText(warning)
         self.shown.setPlainText(link.address)

@@ -196,7 +196,7 @@ class BucketAccess(QObject):
         opened = expected.anybody - state.now.anybody
         if opened:
             what = abilities_words(opened)
-            facts.append(text("Anybody on the internet will be able to {what}, without an account.", what=what))
+            facts.append(text("Anyone on the internet will be able to {what}, without an account.", what=what))
         facts += [finding.title for finding in self._denials(state)]
         if state.changes_policy and state.policy and recognised(state.policy, self.bucket) is None:
             facts.append(text("The policy that is there now is none of the templates and will be replaced."))

@@ -253,7 +253,7 @@ class BucketTree(Stateful):
         try:
             await self._mover.pack(profile, source, target)
         except Occupied as error:
-            if not await confirm(text("{words} Go on?", words=error.title), text("Replace")):
+            if not await confirm(text("{words} Continue?", words=error.title), text("Replace")):
                 return
             await self._mover.pack(profile, source, target, may_replace=True)
 

@@ -83,8 +83,8 @@ _LEFT_OUT = {
 _NOT_DONE = {False: text("Not moved"), True: text("Could not be read")}
 _FOUND = {
     ItemState.DIFFERENT: text("Different"),
-    ItemState.MISSING_HERE: text("Missing here"),
-    ItemState.MISSING_THERE: text("Missing there"),
+    ItemState.MISSING_HERE: text("Missing at source"),
+    ItemState.MISSING_THERE: text("Missing at destination"),
     ItemState.UNKNOWN: text("Cannot be checked"),
 }
 

@@ -24,7 +24,7 @@ _ASK_LIMIT_S = 30.0
 _NO_ENGINE = EventText("No engine can run: {problem}", "没有引擎可以运行：{problem}")
 _SOME_ENGINES = EventText("Engines that cannot run: {named}. {problem}", "无法运行的引擎：{named}。{problem}")
 _UNKNOWN_ENGINE = EventText(
-    "{settings} names an engine the Lab does not have: {name}", "{settings} 指定了 Lab 中没有的引擎：{name}"
+    "{settings} lists an engine the Lab does not have: {name}", "{settings} 指定了 Lab 没有的引擎：{name}"
 )
 
 

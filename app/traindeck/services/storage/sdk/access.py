@@ -164,7 +164,7 @@ class ObsAccess:
         if problem is not None:
             raise InvalidInput(text("“{name}” cannot be the name of a bucket.", name=wanted.name), problem)
         name, host = wanted.storage_class, self._account.service.host
-        known = text("Known are: {names}.", names=", ".join(self.storage_classes))
+        known = text("Available: {names}.", names=", ".join(self.storage_classes))
         if name and name not in list(StorageClass):
             raise InvalidInput(text("There is no storage class “{name}” for buckets.", name=name), known)
         if name and name not in self.storage_classes:

@@ -146,4 +146,4 @@ def test_a_job_file_without_an_end_is_not_read_to_it(traindeck: Traindeck, tmp_p
     with (tmp_path / "job.toml").open("wb") as file:
         file.truncate(17 << 20)
     for words in (("submit", "job.toml"), ("submit", ".")):
-        assert "far too long" in traindeck("job", *words).must_be(2).said
+        assert "is too large" in traindeck("job", *words).must_be(2).said

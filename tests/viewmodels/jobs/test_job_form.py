@@ -229,7 +229,7 @@ async def test_a_file_that_is_no_job_file_leaves_the_form_alone(tmp_path: Path) 
         form.open_file(tmp_path / "endless.toml")
         await until(lambda: not cloud.scope.is_running("open the job file"))
         assert [name for name, _ in cloud.reported] == ["open the job file"] * 4
-        assert "far too long" in cloud.reported[-1][1].sentence()
+        assert "is too large" in cloud.reported[-1][1].sentence()
         assert form.state.spec == digits_spec()
 
 

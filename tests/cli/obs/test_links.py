@@ -102,6 +102,25 @@ def test_links_are_kept_and_come_back(traindeck: Traindeck, tmp_path: Path, buck
     assert odd.code != 0 and "called as links are" in odd.said
 
 
+def test_links_to_themselves_come_back_as_often_as_one_likes(
+    traindeck: Traindeck, tmp_path: Path, bucket: dict[str, str]
+) -> None:
+    kept, circle = ("--links", "keep"), tmp_path / "circle"
+    circle.mkdir()
+    for name, leads_to in (("self", "self"), ("one", "other"), ("other", "one")):
+        (circle / name).symlink_to(leads_to)
+    traindeck("obs", "cp", "circle", THERE, *kept).must_be(0)
+    for _ in range(2):
+        assert traindeck("obs", "cp", THERE, "back", *kept, "--json").must_be(0).document["files"] == 3
+        assert {path.name: str(path.readlink()) for path in (tmp_path / "back").iterdir()} == {
+            "self": "self", "one": "other", "other": "one",
+        }  # fmt: skip
+    # Named itself, and beside others, it is called as it is called here.
+    traindeck("obs", "cp", "circle/self", "data/file", "obs://link-bucket/one/", *kept).must_be(0)
+    assert keys(traindeck, "obs://link-bucket/one/") == {"one/self.rclonelink", "one/file.rclonelink"}
+    traindeck("obs", "cp", "obs://link-bucket/one/self.rclonelink", "back/self", *kept).must_be(0)
+
+
 def test_links_are_packed_and_unpacked(traindeck: Traindeck, tmp_path: Path, bucket: dict[str, str]) -> None:
     kept = ("--links", "keep")
     for shards in ("obs://link-bucket/shards/", "shards"):

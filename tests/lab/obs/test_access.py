@@ -425,6 +425,16 @@ def test_nobody_unknown_is_granted_anything(lab: LabProcess, s3: Any, bucket: st
     assert (answer.status, answer.code) == (400, "InvalidArgument")
 
 
+def test_whose_the_objects_are_is_as_asked_or_refused(s3: Any, bucket: str) -> None:
+    for wanted, code in (
+        ("BucketOwnerEnforced", "NotImplemented"), ("BucketOwnerPreferred", "NotImplemented"), ("Me", "InvalidArgument")
+    ):  # fmt: skip
+        with pytest.raises(ClientError) as failed:
+            s3.create_bucket(Bucket=f"{bucket}-owned", ObjectOwnership=wanted)
+        assert failed.value.response["Error"]["Code"] == code
+    s3.create_bucket(Bucket=f"{bucket}-owned", ObjectOwnership="ObjectWriter")
+
+
 def test_grants_in_headers_are_all_there_are(s3: Any, other: LabAccount, bucket: str) -> None:
     own = s3.get_bucket_acl(Bucket=bucket)["Owner"]["ID"]
     s3.put_object(Bucket=bucket, Key="k", Body=b"x", GrantRead=f'id="{other.domain_id}"')

@@ -232,9 +232,10 @@ DOCUMENTS = {
     },
     ("acl", "AccessControlPolicy"): {
         "<AccessControlList/>": "kept",
-        "<AccessControlList/><Comment/>": XML,
+        "<AccessControlList/><Comment/>": "MalformedACLError",
+        "<AccessControlList>": "MalformedACLError",
         "<AccessControlList><Grant><Grantee><Canned>Everyone</Canned></Grantee><Permission>READ</Permission>"
-        "<Until>2031</Until></Grant></AccessControlList>": XML,
+        "<Until>2031</Until></Grant></AccessControlList>": "MalformedACLError",
     },
 }  # fmt: skip
 

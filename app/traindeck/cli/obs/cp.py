@@ -237,7 +237,8 @@ def spelled(where: Place) -> str:
 
 
 def _name(source: Place) -> str:
-    return source.resolve().name if isinstance(source, Path) else source.name
+    # As it was named, also where that is a link; no more than “.” and “..” is made a name of.
+    return os.path.basename(os.path.abspath(source)) if isinstance(source, Path) else source.name  # noqa: PTH100, PTH119
 
 
 def _both_here() -> InvalidInput:

@@ -163,6 +163,13 @@ def _granted_acl(request: ObsRequest, owner: str) -> Acl | None:
 
 def parsed_acl(request: ObsRequest, body: bytes, owner: str) -> Acl:
     """From a document of either dialect; the owner cannot be changed by it."""
+    try:
+        return _parsed(request, body, owner)
+    except MalformedXML as error:  # both services have a code of its own for this one
+        raise ObsError(400, "MalformedACLError", error.message) from error
+
+
+def _parsed(request: ObsRequest, body: bytes, owner: str) -> Acl:
     root = parsed(body, "AccessControlPolicy")
     check_shape(root, ACL)
     owner_node, listed = first(root, "Owner"), first(root, "AccessControlList")

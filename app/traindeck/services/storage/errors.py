@@ -130,8 +130,8 @@ _BY_CODE = by_code({
     "MalformedPolicy": Refusal(InvalidInput,
         text("The policy of “{bucket}” was not accepted: {words}"),
         text("Check its JSON: statements, principals, actions, and resources that begin with this bucket.")),
-    "InvalidArgument InvalidDigest InvalidRequest InvalidURI MalformedXML MissingContentLength MissingRequiredHeader "
-    "UnexpectedContent": Refusal(InvalidInput,
+    "InvalidArgument InvalidDigest InvalidRequest InvalidURI MalformedACLError MalformedXML MissingContentLength "
+    "MissingRequiredHeader UnexpectedContent": Refusal(InvalidInput,
         text("{host} did not accept what was asked of “{place}”: {words}"),
         text("Check names and values. If they are right, the mistake is ours: copy the details and tell us.")),
     "ServiceNotImplemented NotImplemented MethodNotAllowed": not_offered,

@@ -66,6 +66,9 @@ def make_link(folders: Folders, place: Path, part: Path, content: bytes, *, only
     if not stays_inside(leads_to, depth, HERE):
         raise leads_out(str(place))
     folders.make_above(place)
+    with local_errors(place):
+        if place.is_symlink() and place.readlink() == Path(leads_to):
+            return  # links in a circle lead nowhere, and stand there as they are to stand
     top = folders.root if place != folders.root else place.parent
     try:
         # A link of somebody's own may stand in the way.

@@ -58,6 +58,7 @@ class Buckets(Operations):
         if (request.in_any_dialect("fs-file-interface") or "").lower() == "enabled":
             raise NotImplementedHere("parallel file systems")
         check_headers(request, CREATE_HEADERS)
+        _check_ownership(request)
         body = await self._document(request)
         root = parsed(body, "CreateBucketConfiguration") if body.strip() else None
         wanted = root is not None and (child(root, "Location") or child(root, "LocationConstraint"))
@@ -122,3 +123,12 @@ class Buckets(Operations):
         bucket = self._access.bucket(request, "GetBucketStorage")
         size, count = await self._workers.run(self._store.used, bucket.name)
         return document(request, "GetBucketStorageInfoResult", elements(Size=size, ObjectNumber=count))
+
+
+def _check_ownership(request: ObsRequest) -> None:
+    """Whose the objects of a bucket are: here, as by default of old, whoever writes one owns it."""
+    wanted = request.ours("object-ownership")
+    if wanted in ("BucketOwnerEnforced", "BucketOwnerPreferred"):
+        raise NotImplementedHere(f"buckets with the ownership {wanted}")
+    if wanted not in (None, "ObjectWriter"):
+        raise InvalidArgument("object-ownership", wanted or "")

@@ -190,6 +190,8 @@ class StorageClient(ObsClient):  # type: ignore[misc]
             raise
 
     def _whole(self, result: http.client.HTTPResponse, size: int) -> bytes | None:
+        if not result.getheader("content-length", "0").isdecimal():  # the library reads to the end then
+            raise AnswerUnusable("a length that is none")
         pieces, held = list[bytes](), 0
         while piece := result.read(size):
             held += len(piece)

@@ -70,6 +70,10 @@ class Figure:
     seconds: float
     cpu_s: float
     memory_mb: float
+    server_s: float
+    """What the server used of the same cores meanwhile."""
+    idle_s: float
+    """What nobody used of them."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class Place:
 
     endpoint: str
     folder: Path
+    server: psutil.Process
 
     @property
     def environment(self) -> dict[str, str]:
@@ -108,7 +113,7 @@ Run = Callable[[Place, str], Figure]
 def timed(place: Place, command: list[str], given: dict[str, object] | None = None, home: Path | None = None) -> Figure:
     """One program from its start to its end, with what it used."""
     environment = {**place.environment, **({"TRAINDECK_HOME": str(home)} if home else {})}
-    begun = time.perf_counter()
+    begun, server_before, idle_before = time.perf_counter(), place.server.cpu_times(), psutil.cpu_times()
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -122,7 +127,14 @@ def timed(place: Place, command: list[str], given: dict[str, object] | None = No
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said.decode(errors='replace')[-2000:]}")
-    return Figure(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
+    server, idle = place.server.cpu_times(), psutil.cpu_times()
+    return Figure(
+        seconds,
+        used.ru_utime + used.ru_stime,
+        used.ru_maxrss / 1000,
+        server.user + server.system - server_before.user - server_before.system,
+        idle.idle - idle_before.idle,
+    )
 
 
 def ours(*arguments: str, is_again: bool = False) -> Run:
@@ -242,7 +254,7 @@ def lines(small: int, large_mib: int, listed: int) -> list[Line]:
 
 
 @contextmanager
-def server(delay_ms: int, room_mib: int = 1024) -> Iterator[str]:
+def server(folder: Path, delay_ms: int, room_mib: int = 64) -> Iterator[Place]:
     process = subprocess.Popen(
         [sys.executable, str(HERE / "sink.py"), "--delay-ms", str(delay_ms), "--room-mib", str(room_mib)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -250,7 +262,8 @@ def server(delay_ms: int, room_mib: int = 1024) -> Iterator[str]:
     assert process.stdin and process.stdout
     with process.stdin, process.stdout:
         try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+            endpoint = f"http://127.0.0.1:{int(process.stdout.readline())}"
+            yield Place(endpoint, folder, psutil.Process(process.pid))
         finally:
             process.stdin.close()
             process.wait(30)
@@ -282,8 +295,7 @@ def measured(
     table = lines(small, large_mib, listed)
     packed_mib = small // 50  # two of them at a time, and no less for a delay
     for delay_ms in sorted({line.delay_ms for line in table}):
-        with server(delay_ms, 128 + packed_mib + (0 if delay_ms else 3 * large_mib)) as endpoint:
-            place = Place(endpoint, folder)
+        with server(folder, delay_ms, 128 + packed_mib + (0 if delay_ms else 3 * large_mib)) as place:
             asked(place, "POST", f"listed/?fill={listed}")
             parts = ["small", "large"] if not delay_ms else ["small"]
             for part in parts:
@@ -316,8 +328,12 @@ def row(line: Line, figures: dict[str, list[Figure]]) -> str:
     others = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in best.items() if name != "TrainDeck")
     ratios = ", ".join(f"{seconds / mine:.2f} × {name}" for name, seconds in best.items() if name != "TrainDeck")
     used = ", ".join(f"{min(one.cpu_s for one in found):.2f}" for found in figures.values())
+    fastest = [min(found, key=lambda one: one.seconds) for found in figures.values()]
+    beside = [", ".join(f"{value:.2f}" for value in values) + " s" for values in (
+        [one.server_s for one in fastest], [one.idle_s for one in fastest],
+    )]  # fmt: skip
     memory = ", ".join(f"{max(one.memory_mb for one in found):.0f}" for found in figures.values())
-    cells = [line.what, f"{mine:.2f} s", others, ratios, line.wanted, f"{used} s", f"{memory} MB"]
+    cells = [line.what, f"{mine:.2f} s", others, ratios, line.wanted, f"{used} s", *beside, f"{memory} MB"]
     return f"| {' | '.join(cells)} |"
 
 
@@ -328,7 +344,8 @@ class Costs:
     md5_mb_s: float
     """For a second of one core."""
     python_s: float
-    start: Figure
+    start_s: float
+    start_cpu_s: float
 
 
 def costs() -> Costs:
@@ -340,19 +357,17 @@ def costs() -> Costs:
         for _ in range(256):
             digest.update(block)
         took.append(time.thread_time() - begun)
-    with server(0) as endpoint, tempfile.TemporaryDirectory() as folder:
-        place = Place(endpoint, Path(folder))
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder), 0) as place:
         asked(place, "POST", "nothing/?fill=1")
         bare = [timed(place, [sys.executable, "-c", "pass"]) for _ in range(5)]
         starts = [ours("obs", "ls", "obs://bench/nothing/")(place, "start") for _ in range(5)]
-    start = Figure(min(one.seconds for one in starts), min(one.cpu_s for one in starts), 0)
-    return Costs(256 * 1.048576 / min(took), min(one.seconds for one in bare), start)
+    start = min(one.seconds for one in starts), min(one.cpu_s for one in starts)
+    return Costs(256 * 1.048576 / min(took), min(one.seconds for one in bare), *start)
 
 
 def section(rows: list[str], rounds: int, load: tuple[float, float], large_mib: int, known: Costs) -> str:
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     table = "\n".join(rows)
-    start = known.start
     once = large_mib * 1.048576 / known.md5_mb_s
     return f"""## Transfers
 
@@ -360,38 +375,55 @@ Made by `PYTHONPATH=tests python -m bench.bench_transfers --write` from the root
 which the server shares. The load was {load[0]:.1f} before and {load[1]:.1f} after; where that is more than what runs
 here makes, the clock sees other work too, and the CPU seconds tell more than the ratios. Of {rounds} rounds, one for
 some of those with a delay, in turn, the best of each program. Each figure is a whole program from its start to its end;
-a ratio tells how many times as long the other takes. CPU and memory: TrainDeck, then the others as they stand.
+a ratio tells how many times as long the other takes. CPU and memory: TrainDeck, then the others as they stand. Server:
+the CPU it used of the same cores meanwhile; idle: what nobody used of them, in the best round. CPU, server and idle
+together are the clock times the cores, but for what else runs here.
 
-| what | TrainDeck | others | ratios | wanted | CPU | memory |
-|---|---|---|---|---|---|---|
+| what | TrainDeck | others | ratios | wanted | CPU | server | idle | memory |
+|---|---|---|---|---|---|---|---|---|
 {table}
 
 What bounds these figures, measured beside them:
 
 - MD5 makes {known.md5_mb_s:.0f} MB in a second of one core, so one of the large file takes {once:.1f} s of it, whoever
   makes it. s5cmd and the SDK make none: what they sent is not proved.
-- A large upload makes one, part by part, on all cores, while other parts leave; the service's ETag of the parts proves
-  it. The system sends the parts out of its own memory (sendfile). By `perf`, 72 % of the CPU is MD5, 10 % sendfile, 3 %
-  reading, 9 % Python with its start: there is nothing left to save but MD5 itself.
-- A large download makes one as well, 2 MiB at a time, beside receiving. By `perf`, 55 % of its CPU is MD5, 17 % writing
-  (the system makes room for new pages), 9 % receiving, 12 % Python with its start. MD5 and writing alone take all of
-  3.3 s, so that is out of reach here; steps of 1, 2 and 4 MiB were tried, and 2 take the least.
+- The server has all its memory before anybody comes, and takes large bodies where they belong. Before that it made new
+  pages for each of them, which took it 1.0 s of CPU for an upload of 2 GiB and 0.4 s now, and a program that was first
+  to touch memory of the machine took twice as long (6.2 s instead of 2.6 s here): such figures told of the machine.
+- A large upload makes one MD5, part by part, on all cores, while other parts leave; the service's ETag of the parts
+  proves it. The system sends the parts out of its own memory (sendfile). By `perf`, 71 % of the CPU is MD5, 16 %
+  sendfile with what the receiving takes of it, 4 % reading, 5 % Python with its start. Traced part by part, the two
+  cores hash from 0.14 s after the start, which is loading modules on one of them, to the last 0.03 s, and wait 7 % of
+  that time for the next part; with sending and the server both are full. Keeping what was hashed in memory and sending
+  it from there was tried: as much CPU, and 32 MB more. Blocks of 64 KiB to 2 MiB for hashing were tried: no difference.
+  MD5, reading and the start alone are 2.7 s of CPU, and sending 0.5 s more; with the server's on two cores that is
+  1.8 s of the clock at the very least. The SDK, which makes no MD5, would have to be left behind by a fifth in 1.7 s:
+  out of reach on two cores, as long as there is a proof.
+- A large download makes one as well, 2 MiB at a time, beside receiving. By `perf`, 61 % of its CPU is MD5, 18 % writing
+  (the system makes room for new pages), 8 % receiving, 7 % Python with its start. MD5 and writing alone take 3.2 s of
+  CPU, so 3.3 s are out of reach here; steps of 1, 2 and 4 MiB were tried, and 2 take the least. The system lets only
+  one write to a file, and others spin: with little memory free, when writing is slow, that took up to 7.5 s of CPU.
+  Now one writes at a time, and the others hash meanwhile; with enough memory free that saves 0.1 s.
 - Small files are bounded by the lock of Python: one core does nearly all. Of 10,000 downloads by `py-spy`, 23 % is
   asking (signing, pool, retries), 17 % handing over to the disk and waiting for the lock there, 14 % loading modules,
-  6 % reading the head. Larger batches for the disk (256 files, gathered for 20 ms) were tried: no gain that could be
-  measured. Of 10,000 uploads by `py-spy`, 40 % is asking (4 % signing), 15 % start; the disk is asked 83 times and the
-  journal 72 times for all of them, so there is little left to gather. Connections with their own room for what arrives
-  took 64 MB together; they share it.
+  6 % reading the head. Hashing and writing take 35 µs of each file, 12 of them MD5, and everything else 120 µs.
+  Larger batches for the disk, by one writer and a helper where more arrives than is written, save 7 % of the clock and
+  half the memory. Writing on the thread that asks was tried: 0.2 s of CPU less, which is what handing over takes, and
+  no gain for the clock. Of 10,000 uploads by `py-spy`, 40 % is asking (4 % signing), 15 % start; the disk is asked 83
+  times and the journal 72 times for all of them, so there is little left to gather. Connections with their own room for
+  what arrives took 64 MB together; they share it.
 - Packing reads and hashes every file as sending it by itself does, and a sender with many requests under way hardly
   feels 20 ms. What it saves is the reading: each job that reads the files later asks for a few archives, not for each
   file. The advice to pack says so.
 - Python starts in {known.python_s * 1000:.0f} ms. The smallest command, which lists an empty folder, takes
-  {start.seconds:.2f} s with {start.cpu_s:.2f} s of CPU, nearly all of it for loading modules. That is most of a sync
-  that finds nothing to do, and most of what rclone's size-only mode takes for all of it. On a busy machine the rest was
-  0.15 s of CPU for 10,000 files, and 0.13 s since equal files are compared as tuples and marked in place: 0.03 s for
-  writing down that they are equal, 0.01 s for reading what is remembered of them, the rest for reading the folder,
-  the listing and comparing. Another decoder for the texts of the database was tried, and took four times as long. One
-  row for all equal files would save the writing; the list of files of a transfer would no longer name them.
+  {known.start_s:.2f} s with {known.start_cpu_s:.2f} s of CPU, nearly all of it for loading modules. That is most of a
+  sync that finds nothing to do, and most of what rclone's size-only mode takes for all of it. On a busy machine the
+  rest was 0.15 s of CPU for 10,000 files, and 0.13 s since equal files are compared as tuples and marked in place:
+  0.034 s for reading the folder, of which 0.022 s are the system's own for looking at 10,000 files, 0.014 s for
+  reading the listing, 0.027 s for writing down that they are equal, 0.015 s for reading what is remembered of them, the
+  rest for comparing. Another decoder for the texts of the database was tried, and took four times as long. One row for
+  all equal files would save the writing, a tenth of the clock and half of what is missing; the list of files of a
+  transfer would no longer name them.
 """
 
 

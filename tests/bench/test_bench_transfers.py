@@ -10,4 +10,4 @@ from bench.bench_transfers import measured, row
 def test_every_program_moves_what_it_is_given(tmp_path: Path) -> None:
     rows = [row(line, figures) for line, figures in measured(tmp_path, 1, small=20, large_mib=65, listed=2500)]
     assert len(rows) == 11
-    assert all(one.count("|") == 8 for one in rows)
+    assert all(one.count("|") == 10 for one in rows)

@@ -22,15 +22,21 @@ def _whole_disk() -> Callable[[int], int] | None:
 
 
 _SYNC = _whole_disk()
+_ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
 
 def write_for_later(file: str | Path, content: bytes) -> None:
     """Write a file that `on_the_disk` makes safe."""
-    with open(file, "wb") as opened:  # noqa: PTH123 - a Path costs more than a small file
-        opened.write(content)
+    # A descriptor: a file object costs a third more, for a small file.
+    descriptor = os.open(file, _ANEW, 0o666)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
         if _SYNC is None:
-            opened.flush()
-            os.fsync(opened.fileno())
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def on_the_disk(folder: Path) -> None:

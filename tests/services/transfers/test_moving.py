@@ -131,6 +131,36 @@ async def test_what_arrives_faster_than_the_disk_takes_it_does_not_fill_the_memo
     assert fetched < 100
 
 
+async def test_a_pause_while_those_who_fetch_help_to_write_loses_nothing_and_counts_once(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "_ARRIVED_BYTES", 50_000)
+    monkeypatch.setattr(downloads, "_WRITE_AT_ONCE", 4)
+    files = {f"{number:03}": bytes(10_000) for number in range(200)}
+    for name, content in files.items():
+        shelf.keep(there(name), content)
+    writers, helps, may_write = set[str](), threading.Event(), threading.Event()
+    whole = downloads.Downloads._keep
+
+    def slow(self: downloads.Downloads, *given: Any) -> object:
+        writers.add(threading.current_thread().name)
+        if len(writers) > 1:
+            helps.set()
+        may_write.wait(PATIENT_S)
+        return whole(self, *given)
+
+    monkeypatch.setattr(downloads.Downloads, "_keep", slow)
+    async with working(home, shelf) as engine:
+        number = await engine.add(download(there(), tmp_path / "to"))
+        await until(helps.is_set)
+        await engine.pause(number)
+        may_write.set()
+        await engine.resume(number)
+        row = await engine.ended(number)
+    assert (row.state, row.done_files, row.verified_files) == (TransferState.DONE, 200, 200)
+    assert row.done_bytes == row.total_bytes and content_of(tmp_path / "to") == files
+
+
 async def test_a_time_no_disk_can_hold_spoils_nothing(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
     shelf.keep(there("in/a"), b"a", **dict[str, Any]({TIME_NAME: "9" * 30}))
     shelf.keep(there("in/b"), b"b", **dict[str, Any]({TIME_NAME: "-" + "9" * 30}))

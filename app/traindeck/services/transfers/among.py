@@ -102,25 +102,38 @@ class Gathering(Generic[One]):
     fail: Callable[[One, AppError], None]
     most: int
     wait_s: float = 0.0  # how long to let more come, where more are on their way
-    _waiting: list[One] = field(default_factory=list)
+    _waiting: list[tuple[Item, One]] = field(default_factory=list)
     _is_busy: bool = False
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, item: Item, one: One) -> None:
-        self._waiting.append(one)
+        self._waiting.append((item, one))
         self._news.set()
-        if not self._is_busy:
+        self._see_to_it()
+
+    def _see_to_it(self) -> None:
+        if self._waiting and not self._is_busy:
             self._is_busy = True
-            self.active.put_back(Unit(item, self._work, fail=self._failed))
+            self.active.put_back(Unit(self._waiting[0][0], self._work, fail=self._failed))
             self.active.tell()
 
     async def _work(self) -> None:
         while self._waiting:
             await self._until_worth_it()
-            batch = self._waiting[: self.most]
-            await self.settle(batch)  # one that is cancelled here is done again
-            del self._waiting[: len(batch)]
+            await self.work_off()
         self._is_busy = False
+
+    async def work_off(self) -> None:
+        """Settle some of what waits; also for those who would bring more than there is room for."""
+        batch, self._waiting = self._waiting[: self.most], self._waiting[self.most :]
+        if not batch:
+            return
+        try:
+            await self.settle([one for _, one in batch])
+        except BaseException:
+            self._waiting[:0] = batch  # one that is cancelled here is done again
+            self._see_to_it()
+            raise
 
     async def _until_worth_it(self) -> None:
         loop = asyncio.get_running_loop()
@@ -139,5 +152,5 @@ class Gathering(Generic[One]):
     def _failed(self, error: AppError) -> None:
         self._is_busy = False
         waiting, self._waiting = self._waiting, []
-        for one in waiting:
+        for _, one in waiting:
             self.fail(one, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import shutil
@@ -49,9 +50,9 @@ from traindeck.services.transfers.ready import Unit
 
 RANGE_BYTES = 16 * 1024 * 1024
 _MOST_RANGE_BYTES = 64 * 1024 * 1024
-_WRITE_AT_ONCE = 64
-# Above this, whoever fetched more writes it himself before he fetches the next.
-_ARRIVED_BYTES = 64 * 1024 * 1024
+_WRITE_AT_ONCE = 256
+# Above this, whoever fetched more writes some of it before he fetches the next.
+_ARRIVED_BYTES = 16 * 1024 * 1024
 _SETTLE_AT_ONCE = 4096
 _SETTLE_AFTER_S = 0.5
 
@@ -82,6 +83,7 @@ class Downloads:
         self.active = active
         self.folders = folders
         self.arrived_bytes = 0
+        self._helping = asyncio.Lock()
         self.arrived = Gathering[_Arrived](active, self._write, self._cannot_write, most=_WRITE_AT_ONCE)
         self.written = Gathering[_Written](
             active,
@@ -152,18 +154,19 @@ class Downloads:
                     active.add(RangedDownload(active, self.folders, item).first_unit())
                     return
                 continue
+            if self.arrived_bytes > _ARRIVED_BYTES:
+                await moved.by(self._make_room())
             arrived = _Arrived(item, b"".join(pieces), found, moved)
             self.arrived_bytes += len(arrived.content)
-            if self.arrived_bytes > _ARRIVED_BYTES + len(arrived.content):
-                try:
-                    await moved.by(self._write([arrived]))
-                except BaseException:
-                    self.arrived_bytes -= len(arrived.content)
-                    raise
-            else:
-                self.arrived.add(item, arrived)
+            self.arrived.add(item, arrived)
             return
         raise _keeps_changing(str(active.remote(item)))
+
+    async def _make_room(self) -> None:
+        """One helps, and the others wait: each would only write the few that came in between."""
+        async with self._helping:
+            if self.arrived_bytes > _ARRIVED_BYTES:
+                await self.arrived.work_off()
 
     async def _write(self, batch: Sequence[_Arrived]) -> None:
         active = self.active

@@ -16,7 +16,7 @@ from support.servers.lab_process import LabProcess
 from support.servers.secure import SecureFront
 from support.stores.stores import Store, plane_at
 from support.stores.written import Line, WrittenServer
-from support.waiting import PATIENT_S
+from support.waiting import PATIENT_S, until
 from traindeck.domain.errors import AccessRefused
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import Item
@@ -163,3 +163,17 @@ async def test_ranges_are_hashed_and_written_as_they_come(
                 assert writer.sign == hashlib.md5(content[offset : offset + size]).hexdigest()
         assert bool(front.hosts) == is_secure
     assert part.read_bytes() == content and sum(moved) == 5 * MIB
+
+
+async def test_a_range_is_hashed_while_another_one_writes(disk: BlockingCalls, tmp_path: Path) -> None:
+    part, content, turn = tmp_path / "part", os.urandom(MIB), Lock()
+    part.write_bytes(bytes(MIB))
+    writer = RangeWriter(part, 0, MIB, disk, lambda _: None, RateLimit(), turn, hashes=True)
+    with turn:  # of another range of the same file
+        waiting = writer(content)
+        assert waiting is not None
+        written = asyncio.ensure_future(waiting)
+        await until(lambda: writer.sign == hashlib.md5(content).hexdigest())
+        assert not written.done() and part.read_bytes() == bytes(MIB)
+    await written
+    assert part.read_bytes() == content and writer.sign == hashlib.md5(content).hexdigest()

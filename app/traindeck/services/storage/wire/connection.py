@@ -7,6 +7,7 @@ import socket
 from collections import deque
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from io import FileIO
 
 import httptools
@@ -30,6 +31,12 @@ _UNSENT_BYTES = 1024 * 1024
 def scratch() -> memoryview:
     """Room for what comes at once."""
     return memoryview(bytearray(_SLICE_BYTES))
+
+
+@lru_cache(maxsize=256)
+def _lower(name: bytes) -> str:
+    """Every answer says the same few."""
+    return name.decode("latin-1").lower()
 
 
 class HttpConnection(asyncio.BufferedProtocol):
@@ -144,7 +151,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(self._headers) >= bounds.HEADERS:
             raise ValueError("more headers than any answer has")
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        self._headers[_lower(name)] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()

@@ -49,7 +49,10 @@ from traindeck.services.storage.wire.versions import KeptVersions, of_version
 if TYPE_CHECKING:
     from traindeck.domain.storage.object_facts import ObjectFacts
 
-_WEB_HEADERS = ("Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
+_WEB_HEADERS = [
+    (name.lower(), name)
+    for name in ("Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
+]
 MD5 = re.compile("[0-9a-f]{32}")
 OCCUPIED = ("PreconditionFailed", "ObjectAlreadyExists")
 KEY = re.compile(rb"<Key>[^<]*</Key>")
@@ -405,5 +408,5 @@ def found_in(prefix: str, path: ObjectPath, headers: Mapping[str, str], size_byt
         headers.get("content-type", ""),
         is_encrypted("", own),
         metadata_in("", own),
-        {name: headers[name.lower()] for name in _WEB_HEADERS if name.lower() in headers},
+        {name: headers[lower] for lower, name in _WEB_HEADERS if lower in headers},
     )

@@ -248,15 +248,18 @@ class ObjectPropertiesDialogs:
             view.with_chosen(partial(self.show, view.profile, view.place, page))
 
         def of_page(command_id: str, title: str, page: str, icon: str) -> Command:
-            return active.command(command_id, title, partial(show, page), ONE_FILE, 5, contexts=(FILE,), icon=icon)
+            return active.command(
+                command_id, title, partial(show, page), ONE_FILE, 5,
+                submenu=say("Ob&ject"), contexts=(FILE,) if page == links else (), icon=icon,
+            )  # fmt: skip
 
-        properties = partial(show, "")
+        properties, links = partial(show, ""), say("Link")
         return [
             active.command(
                 "object.properties", say("Properties…"), properties, SOME, 5,
                 contexts=OBJECTS, icon="info", shortcut="Alt+Return", scope=LIST,
             ),
-            of_page("object.link", say("Temporary link…"), say("Link"), "key"),
+            of_page("object.link", say("Temporary link…"), links, "key"),
             of_page("object.versions", say("Versions…"), say("Versions"), "clock"),
             of_page("object.metadata", say("Metadata…"), say("Metadata"), "form"),
             of_page("object.access", say("ACL of the object…"), say("Access"), "lock"),

@@ -36,6 +36,7 @@ from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
 from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
+from traindeck.ui.shell.clock_settings import has_clock_settings, open_clock_settings
 from traindeck.ui.shell.desktop_feature import DesktopFeature, bring_to_front
 from traindeck.ui.shell.events_feature import EventsFeature
 from traindeck.ui.shell.feature import Feature, Shell
@@ -62,16 +63,17 @@ from traindeck.viewmodels.rooms import (
     StorageRoom,
     TransfersRoom,
 )
+from traindeck.viewmodels.shell.conditions import DiskRoom, Reachability
 from traindeck.viewmodels.shell.events import Events
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, Topic
-from traindeck.viewmodels.shell.notices import Notices
+from traindeck.viewmodels.shell.notices import CLOCK, Mending, Notices
 from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.problem_report import ProblemForm, gathered
 from traindeck.viewmodels.shell.status import Status
 from traindeck.viewmodels.shell.system_notices import SystemNotices
 from traindeck.viewmodels.shell.window_state import WindowState
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
-from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
 from traindeck.viewmodels.storage.buckets import BucketRemovals
 from traindeck.viewmodels.storage.deleting import News
 from traindeck.viewmodels.storage.moving import CutObjects, Moving
@@ -121,6 +123,9 @@ class Models:
         accounts.changed.connect(self.status.load)
         self.accounts = AccountsRoom(accounts, KeyNews(core.connections, notices), core.profiles, scope)
         self.lab = LabPage(core.lab_keeper, scope)
+        self.disk_room = DiskRoom(notices, core.paths.home, core.disk, scope)
+        self._reach = Reachability(notices)
+        self._follow_troubles(core)
         kept = partial(self.preferences.value, EVENTS_KEPT)
         self.events = Events(core.events, notices.journal, scope, kept)
         self.system_notices = SystemNotices(self.events, self.preferences, core.notifications, scope)
@@ -159,7 +164,39 @@ class Models:
         name = self.accounts.accounts.current
         return ProblemForm(core.diagnosis, name, partial(gathered, pieces), self._scope, crash)
 
+    def _follow_troubles(self, core: Core) -> None:
+        """Whoever asks the services of an account says how that went."""
+        reach, buckets = self._reach, self.storage.buckets
+
+        def on_runs(profile: str) -> None:
+            reach.told(profile, "runs", core.watch.trouble(profile))
+
+        def on_buckets(folder: Folder) -> None:
+            level = buckets.level(None)
+            if folder is None and not level.is_loading:
+                reach.told(buckets.state.profile, "buckets", level.trouble)
+
+        def on_account() -> None:
+            for name in self.accounts.accounts.names:
+                if name != self.accounts.accounts.current:
+                    reach.told(name, "buckets", None)
+
+        def again() -> None:
+            self.jobs.watch.wake()
+            if buckets.level(None).trouble is not None:
+                buckets.refresh()
+
+        self._deaf = core.watch.connection_state.add(on_runs)
+        buckets.level_changed.connect(on_buckets)
+        self.accounts.accounts.changed.connect(on_account)
+        reach.wanted.connect(again)
+        mending = Mending(text("Try again"), again)
+        if has_clock_settings():
+            mending = Mending(text("Set the clock…"), open_clock_settings)
+        self.notices.mends(CLOCK, mending)
+
     def close(self) -> None:
+        self._deaf()
         for model in (
             self.accounts.keys, self.status, self.jobs.runs, self.jobs.log, self.transfers.list, self.storage.changes,
         ):  # fmt: skip
@@ -170,10 +207,11 @@ class Models:
 
 def _storage(core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> StorageRoom:
     buckets = BucketTree(core.connections, core.transfers, core.disk, scope)
-    buckets.deleting.news.connect(partial(_tell, notices.journal))
+    buckets.news.connect(partial(_tell, notices.journal))
     moving = Moving(core.transfers, scope)
     moving.touched.connect(buckets.was_touched)
     moving.arrived.connect(buckets.arrived)
+    moving.news.connect(partial(_tell, notices.journal))
     return StorageRoom(
         buckets=buckets,
         moving=moving,
@@ -316,4 +354,4 @@ async def _added(shell: Shell, room: Room) -> Room:
 
 
 def _tell(journal: Journal, news: News) -> None:
-    journal.done(news.message, undo=news.undo)
+    journal.done(news.message, topic=news.topic, undo=news.undo)

@@ -190,13 +190,20 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
     await hands.until(lambda: dialog.error.text() and dialog.save.isEnabled())
     tell("kept", error=dialog.error.text(), buttons=[button.text() for button in hands.visible(QPushButton, dialog)])
     await hands.click(dialog.session)
-    await hands.until(lambda: dialog.checks.isVisible() and dialog.save.isEnabled())
+    await hands.until(dialog.use_anyway.isVisible)
+    await hands.bring_into_view(dialog.more, dialog.area)
     await hands.click(dialog.more)
     facts = [label for label in dialog.checks.findChildren(QLabel) if label.text()]
     await hands.until(lambda: all(_is_in_sight(label) for label in facts))
     tell("checked", facts=[label.text() for label in facts], keys_in_sight=typed["secret_key"] in hands.texts(dialog))
+    accounts, form = hands.program.models.accounts.accounts, hands.program.models.jobs.form
+    assert accounts.is_lab, "it is not in use before its checks passed or the user said so"
+    await hands.click(dialog.use_anyway)
+    await hands.until(lambda: accounts.current == "campus")
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
+    assert form.state.profile == "lab", "where a job goes is for the user to say"
+    form.choose_profile("campus")
     offer = hands.panel("job").offer
     await hands.until(lambda: offer.text() or hands.panel("job").engine.count())
     tell("form", offer=offer.text(), target=hands.panel("job").profile.currentText())
@@ -272,7 +279,8 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     }  # fmt: skip
     await fill_account(hands, dialog, typed)
     await hands.click(dialog.session)
-    await hands.until(lambda: dialog.checks.isVisible() and dialog.save.isEnabled())
+    await hands.click(dialog.use_anyway)  # the Lab has no project in the region of the form
+    await hands.until(lambda: hands.program.models.accounts.accounts.current == "campus" and dialog.save.isEnabled())
     tell("connected", words=hands.texts(dialog))
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
@@ -280,16 +288,16 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     hands.window.commands.run("view.refresh")
     bar = hands.window.notice_bar
     await hands.until(lambda: bar.isVisible() and "refused" in bar.title.text())
-    tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.remedy.text(),
+    tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.mending.text(),
          notices=len(hands.program.models.notices.conditions))  # fmt: skip
-    await hands.click(bar.remedy)
+    await hands.click(bar.mending)
     await hands.until(lambda: isinstance(hands.dialog(), ProfileDialog))
     again = hands.dialog()
     assert isinstance(again, ProfileDialog)
     await hands.fill(again.fields["access_key"], "LAB" + access_key[:2:-1])
     await hands.fill(again.fields["secret_key"], os.environ["SECRET_KEY"][::-1])
     await hands.click(again.session)
-    await hands.until(lambda: again.checks.isVisible() and again.save.isEnabled())
+    await hands.until(lambda: "The credential is valid." in hands.texts(again) and again.save.isEnabled())
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: not hands.program.models.notices.conditions)
     tell("accepted", words=hands.texts())
@@ -299,7 +307,7 @@ async def fill_account(hands: Hands, dialog: ProfileDialog, typed: dict[str, str
     for name, words in typed.items():
         edit = dialog.fields[name]
         if dialog.more_box.isAncestorOf(edit):
-            await hands.bring_into_view(edit, dialog.more_box)
+            await hands.bring_into_view(edit, dialog.area)
         await hands.fill(edit, words)
 
 

@@ -146,6 +146,10 @@ class TableBench:
     async def shows(self, *names: str) -> None:
         await until(lambda: self.names() == list(names))
 
+    def selected(self) -> list[str]:
+        names = self.names()
+        return [names[rank] for first, last in self.table.ranges() for rank in range(first, last + 1)]
+
     def select(self, *names: str) -> None:
         flags = self.table.selectionModel().SelectionFlag
         self.table.clearSelection()

@@ -90,6 +90,7 @@ class StorageRoom:
         browser = ObjectBrowser(profile, place, self.listings, self.connections, self.index, self.scope, name)
         browser.bucket_names = self.buckets.bucket_names
         browser.make_folder = self.transfers.make_folder
+        browser.news.connect(self.buckets.news)
         return browser
 
     def new_bucket(self, profile: str, made: Callable[[str], None]) -> NewBucketForm:

@@ -21,6 +21,7 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Check, CheckUp, Profile, Provider, Signature
 from traindeck.domain.errors import KeyringMissing, KeysRefused
 from traindeck.domain.texts import text
+from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import FileDrop, ProfileDialog, is_credentials
@@ -42,6 +43,7 @@ class RunActions:
         self.changed: list[tuple[Profile, Secret | None]] = []
         self.used: list[str] = []
         self.keyring_error: KeyringMissing | None = None
+        self.verdict = CheckUp((DONE,), accepted=True)
 
     def all(self) -> list[Profile]:
         return []
@@ -52,6 +54,8 @@ class RunActions:
     async def add(
         self, profile: Profile, credentials: Credentials, *, replace_old: bool = False, this_session_only: bool = False
     ) -> Profile:
+        if self.keyring_error and not this_session_only:
+            raise self.keyring_error
         self.added.append((profile, credentials, this_session_only))
         return profile
 
@@ -66,7 +70,7 @@ class RunActions:
 
     async def check(self, name: str, found: OnCheck = lambda _: None) -> CheckUp:
         found(CheckUp((RUNNING,)))
-        return CheckUp((DONE,), accepted=True)
+        return self.verdict
 
 
 @pytest.fixture
@@ -192,13 +196,14 @@ async def test_that_there_is_no_keyring_is_said_at_once(theme: Theme, qtbot: QtB
         dialog = ProfileDialog(ProfileForm(cast("Any", service), scope), theme)
         dialog.open()
         await until(dialog.session.isVisible)
-        assert "gnome-keyring" in dialog.error.text() and not dialog.note.isVisible()
+        assert "gnome-keyring" in dialog.error.text() and dialog.note.text() == "Nothing was kept."
         for name, value in (("name", "campus"), ("access_key", AK), ("secret_key", SK)):
             qtbot.keyClicks(dialog.fields[name], value)
         qtbot.mouseClick(dialog.session, Qt.MouseButton.LeftButton)
         await until(lambda: service.added)
         assert service.added[0][2], "for this session only"
         await until(dialog.save.isEnabled)
+        assert "until TrainDeck ends" in dialog.note.text() and not dialog.error.isVisible()
         dialog.close()
         dialog.deleteLater()
 
@@ -232,14 +237,116 @@ async def test_one_banner_for_refused_keys_with_the_way_out(theme: Theme, qtbot:
     bar.resize(900, 100)
     bar.show()
     why = KeysRefused(text("The access key AKIA…89 is not known to obs.example.com."), text("Look it up."), "HTTP 403")
-    remedy = Mending(text("Enter new keys…"), lambda: pressed.append("paste"))
-    notices.hold(KEYS + "campus", text("The keys of “{name}” are refused.", name="campus"), why.title, remedy=remedy)
+    mending = Mending(text("Enter new keys…"), lambda: pressed.append("paste"))
+    notices.hold(KEYS + "campus", text("The keys of “{name}” are refused.", name="campus"), why.title, mending=mending)
     for task in ("list buckets", "upload", "follow"):
         notices.report(task, why)
     assert (len(notices.conditions), notices.toasts) == (1, ()), "told in one place"
     assert "campus" in bar.title.text() and "not known" in bar.hint.text()
-    assert bar.remedy.text() == "Enter new keys…"
-    qtbot.mouseClick(bar.remedy, Qt.MouseButton.LeftButton)
+    assert bar.mending.text() == "Enter new keys…"
+    qtbot.mouseClick(bar.mending, Qt.MouseButton.LeftButton)
     assert pressed == ["paste"] and len(notices.conditions) == 1, "it stays until the keys work"
     notices.clear(KEYS + "campus")
     assert not notices.conditions
+
+
+async def fill(qtbot: QtBot, dialog: ProfileDialog) -> None:
+    for name, value in (("name", "campus"), ("access_key", AK), ("secret_key", SK)):
+        qtbot.keyClicks(dialog.fields[name], value)
+
+
+FAILED = Check(text("ModelArts"), False, text("ModelArts has not been authorized."), None, "modelarts")
+
+
+@pytest.mark.parametrize(
+    "verdict", [CheckUp((RUNNING,)), CheckUp((DONE,), accepted=False), CheckUp((DONE, FAILED), accepted=True)]
+)
+async def test_an_account_is_in_use_when_its_checks_pass_or_the_user_says_so(
+    theme: Theme, qtbot: QtBot, verdict: CheckUp
+) -> None:
+    service = RunActions()
+    service.verdict = verdict
+    async with TaskScope(fail_with) as scope:
+        dialog = ProfileDialog(ProfileForm(cast("Any", service), scope), theme)
+        dialog.open()
+        assert not dialog.use_anyway.isVisible()
+        await fill(qtbot, dialog)
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(dialog.use_anyway.isVisible)
+        assert service.added and service.used == []
+        qtbot.mouseClick(dialog.use_anyway, Qt.MouseButton.LeftButton)
+        await until(lambda: service.used == ["campus"] and dialog.save.isEnabled())
+        assert not dialog.use_anyway.isVisible()
+        dialog.close()
+        dialog.deleteLater()
+
+
+async def test_what_is_said_of_the_keyring_is_true_after_each_try(theme: Theme, qtbot: QtBot) -> None:
+    service = RunActions()
+    async with TaskScope(fail_with) as scope:
+        dialog = ProfileDialog(ProfileForm(cast("Any", service), scope), theme)
+        dialog.open()
+        await until(lambda: "will be kept in the system keyring (KWallet)" in dialog.note.text())
+        service.keyring_error = KeyringMissing(text("This computer offers no keyring."), text("Install one."))
+        await fill(qtbot, dialog)
+        for _ in range(2):
+            qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+            await until(lambda: dialog.session.isVisible() and dialog.save.isEnabled())
+            assert (dialog.note.text(), service.added) == ("Nothing was kept.", [])
+            assert "no keyring" in dialog.error.text()
+        service.keyring_error = None
+        dialog._form.look_for_keyring()
+        await until(lambda: not dialog.session.isVisible())
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        await until(lambda: "is kept in the system keyring (KWallet)" in dialog.note.text())
+        await until(dialog.save.isEnabled)
+        dialog.close()
+        dialog.deleteLater()
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+async def test_it_fits_a_low_screen_and_no_mistake_moves_a_field(theme: Theme, qtbot: QtBot, language: str) -> None:
+    speak(language)
+    service = RunActions()
+    async with TaskScope(fail_with) as scope:
+        dialog = ProfileDialog(ProfileForm(cast("Any", service), scope), theme)
+        dialog.open()
+        least = dialog.minimumSizeHint()
+        assert least.width() <= 860 and least.height() <= 480, "as on 1920×1080 at 200 %"
+        dialog.resize(640, 480)
+
+        def places() -> list[QPoint]:
+            parts = (
+                *(dialog.fields[name] for name in ("name", "access_key", "secret_key")),
+                dialog.region,
+                dialog.save,
+            )
+            return [part.mapTo(dialog, QPoint()) for part in parts]
+
+        await until(lambda: dialog.note.isVisible())
+        before = places()
+        dialog.region.setEditText("Beijing")
+        qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+        assert dialog.fields["access_key"].accessibleDescription() and dialog.region.accessibleDescription()
+        QApplication.processEvents()
+        assert places() == before and service.added == []
+        dialog.close()
+        dialog.deleteLater()
+
+
+@pytest.mark.parametrize("field", ["access_key", "secret_key"])
+@pytest.mark.parametrize(
+    "pasted",
+    [f"{AK}\n{SK}", f"Access Key Id: {AK}\r\nSecret Access Key: {SK}", f"学员,{AK},{SK}", f"{AK}\t{SK}"],
+)
+async def test_both_keys_are_pasted_at_once(theme: Theme, qtbot: QtBot, field: str, pasted: str) -> None:
+    QGuiApplication.clipboard().setText(pasted)
+    async with TaskScope(fail_with) as scope:
+        dialog = ProfileDialog(ProfileForm(cast("Any", RunActions()), scope), theme)
+        dialog.open()
+        qtbot.keySequence(dialog.fields[field], QKeySequence.StandardKey.Paste)
+        assert (dialog.fields["access_key"].text(), dialog.fields["secret_key"].text()) == (AK, SK)
+        assert SK not in dialog.fields["access_key"].text()
+        dialog.close()
+        dialog.deleteLater()
+    QGuiApplication.clipboard().clear()

@@ -221,8 +221,8 @@ async def test_a_condition_is_said_with_what_mends_it_and_leaves_by_itself(
         with frame(qapp, scope, tmp_path) as at:
             at.window.show()
             tries: list[int] = []
-            error, remedy = lost(), Mending(text("Start the Lab"), lambda: tries.append(1))
-            at.notices.hold("lab", error.title, error.hint, "port 9 refused", remedy=remedy)
+            error, mending = lost(), Mending(text("Start the Lab"), lambda: tries.append(1))
+            at.notices.hold("lab", error.title, error.hint, "port 9 refused", mending=mending)
             bar = at.window.notice_bar
             assert bar.title.text() == "The Lab does not answer."
             assert bar.accessibleName() == "The Lab does not answer. Try again in a moment."
@@ -233,11 +233,11 @@ async def test_a_condition_is_said_with_what_mends_it_and_leaves_by_itself(
             assert texts_cut(bar) == []
             at.notices.hold("language", text("Elsewhere neither."), is_error=False)
             assert (bar.title.text(), bar.more.text()) == ("The Lab does not answer.", "1 more")
-            assert bar.remedy.text() == "Start the Lab"
-            qtbot.mouseClick(bar.remedy, Qt.MouseButton.LeftButton)
+            assert bar.mending.text() == "Start the Lab"
+            qtbot.mouseClick(bar.mending, Qt.MouseButton.LeftButton)
             assert tries == [1] and bar.isVisible(), "trying is not yet mending"
             at.notices.clear("lab")
-            assert (bar.title.text(), bar.remedy.isVisible()) == ("Elsewhere neither.", False)
+            assert (bar.title.text(), bar.mending.isVisible()) == ("Elsewhere neither.", False)
             at.notices.clear("language")
             assert not bar.isVisible()
 
@@ -357,8 +357,8 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
             at.commands.run("view.go.buckets")
             assert dock(at, "buckets").isAncestorOf(at.window.focusWidget())
             assert page.sample.focusPolicy() & Qt.FocusPolicy.TabFocus
-            at.notices.hold("lab", lost().title, remedy=Mending(text("Start the Lab"), lambda: None))
-            assert at.window.notice_bar.remedy.text()
+            at.notices.hold("lab", lost().title, mending=Mending(text("Start the Lab"), lambda: None))
+            assert at.window.notice_bar.mending.text()
             at.notices.report("b", lost("Elsewhere neither."))
             await until(lambda: at.toasts.shown)
             for button in (at.toasts.shown[0].retry, at.toasts.shown[0].close_it):

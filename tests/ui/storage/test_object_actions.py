@@ -27,6 +27,7 @@ from traindeck.ui.storage.object_actions import ObjectActions
 from traindeck.ui.storage.object_drag import carried_in, mime_of
 from traindeck.ui.storage.object_table import NAME
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.deleting import News
 from traindeck.viewmodels.storage.moving import OBJECTS, Carried, CutObjects, Moving
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.places import Favourites
@@ -62,6 +63,8 @@ class Bench(TableBench):
         self.moving = Moving(cloud.transfers, cloud.scope)
         self.moving.touched.connect(self.tree.was_touched)
         self.moving.arrived.connect(self.tree.arrived)
+        self.told: list[News] = []
+        self.moving.news.connect(self.told.append)
         self.browser = ObjectBrowser(
             "lab", BUCKET, cloud.listings, cloud.connections, cloud.index_calls, cloud.scope, "browser"
         )
@@ -228,7 +231,7 @@ async def test_what_belongs_to_another_account_is_refused_with_a_sentence(
         assert "Download them" in on.cloud.reported[0][1].sentence()
 
 
-async def test_files_of_the_file_manager_are_pasted_after_the_usual_question(
+async def test_files_of_the_file_manager_are_pasted_without_a_question(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
@@ -238,7 +241,7 @@ async def test_files_of_the_file_manager_are_pasted_after_the_usual_question(
         QGuiApplication.clipboard().setMimeData(data)
         await on.press("Ctrl+V")
         await until(lambda: "new.txt" in on.stored())
-        assert on.user.asked == ["Upload 1 file (3 B) to obs://bucket/? [Upload]"]
+        assert on.user.asked == []
 
 
 async def test_objects_are_renamed_and_bad_names_are_refused(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
@@ -256,6 +259,8 @@ async def test_objects_are_renamed_and_bad_names_are_refused(tmp_path: Path, the
         naming.edit.setText("A.bin")
         naming.accept_button.click()
         await on.shows("data", "more", "A.bin", "b.txt")
+        await until(lambda: on.selected() == ["A.bin"])
+        assert str(on.told[-1].message) == "Renamed “a.bin” to “A.bin”."
 
         on.select("data")
         await on.press("F2")
@@ -290,22 +295,22 @@ async def test_a_drag_moves_in_a_bucket_and_ctrl_copies(tmp_path: Path, theme: T
         await on.shows("data", "more", "a.bin")
         assert let_go(viewport, mime_of(Carried("lab", (BUCKET.join("data/"),))), on.middle_of("more")) == moves
         await on.shows("more", "a.bin")
-        assert on.user.asked == ["Move 3 objects (35 B) to obs://bucket/more/? [Move]"]
+        assert on.user.asked == [], "it can be undone"
+        news = on.told[-1]
+        assert str(news.message) == "Moved “data” to obs://bucket/more/." and news.undo is not None
+        news.undo()
+        await on.shows("data", "more", "a.bin")
+        assert on.stored()["data/deep/3.txt"] == b"data/deep/3.txt"
         other = ObjectPath("other", "x")
         assert let_go(viewport, mime_of(Carried("lab", (other,))), on.middle_of("more")) == copies
 
 
-async def test_a_folder_is_not_dragged_into_itself_and_a_no_moves_nothing(
-    tmp_path: Path, theme: Theme, qtbot: QtBot
-) -> None:
+async def test_a_folder_is_not_dragged_into_itself(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot, answer=False) as on:
         data = mime_of(Carried("lab", (BUCKET.join("data/"),)))
         assert let_go(on.table.viewport(), data, on.middle_of("data"))
         await until(lambda: on.cloud.reported)
         assert "is inside" in str(on.cloud.reported[0][1])
-        assert let_go(on.table.viewport(), data, on.middle_of("more"))
-        await until(lambda: on.user.asked)
-        await until(lambda: on.cloud.transfers.rows() == [])
         assert on.stored() == {name: name.encode() for name in NAMES}
 
 
@@ -378,3 +383,41 @@ def test_what_others_put_on_the_clipboard_is_no_object() -> None:
         data = QMimeData()
         data.setData(OBJECTS, content)
         assert carried_in(data) is None
+
+
+async def test_a_move_is_undone_and_nothing_is_replaced_by_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        carried = Carried("lab", (BUCKET.join("a.bin"), BUCKET.join("b.txt")), is_cut=True)
+        assert let_go(on.table.viewport(), mime_of(carried), on.middle_of("more")) == Qt.DropAction.MoveAction
+        await until(lambda: on.told)
+        assert str(on.told[0].message) == "Moved 2 objects and folders to obs://bucket/more/."
+        undo = on.told[0].undo
+        assert undo is not None
+        await on.cloud.storage.put(b"newer", BUCKET.join("a.bin"))
+        undo()
+        await until(lambda: on.cloud.reported)
+        assert "called “a.bin” already" in str(on.cloud.reported[0][1])
+        assert on.stored()["a.bin"] == b"newer" and on.stored()["more/b.txt"] == b"b.txt"
+        (on.cloud.storage.root / "bucket/a.bin").unlink()
+        undo()
+        await until(lambda: len(on.told) == 2)
+        assert on.stored() == {name: name.encode() for name in NAMES}
+
+
+async def test_a_renaming_is_undone_and_the_tree_keeps_what_was_selected(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        rows, model = on.buckets.rows, on.buckets.model
+        rows.expand(model.index(0, 0))
+        await until(lambda: model.rowCount(model.index(0, 0)) == 4)
+        rows.setCurrentIndex(model.index_of(BUCKET.join("b.txt")))
+        on.moving.rename("lab", BUCKET.join("b.txt"), "z.txt")
+        await until(lambda: [entry.path.key for entry in on.buckets.selected()] == ["z.txt"])
+        undo = on.told[0].undo
+        assert undo is not None
+        undo()
+        await until(lambda: [entry.path.key for entry in on.buckets.selected()] == ["b.txt"])
+        on.tree.refresh(BUCKET)
+        await until(lambda: not on.tree.level(BUCKET).is_loading)
+        assert [entry.path.key for entry in on.buckets.selected()] == ["b.txt"]

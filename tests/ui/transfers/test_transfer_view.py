@@ -242,7 +242,7 @@ async def test_a_narrow_panel_keeps_what_cannot_be_done_without(tmp_path: Path, 
         transfers, view = opened(cloud, theme, qtbot)
         cloud.transfers._take([moving(1, 10)])
         transfers.look()
-        less_needed = (TransferTableModel.TARGET, TransferTableModel.SIZE)
+        less_needed = (TransferTableModel.FILES, TransferTableModel.SIZE)
         for width, hidden in ((580, [True, True]), (720, [False, True]), (900, [False, False])):
             view.resize(width, 200)
             await until(lambda hidden=hidden: [view.table.isColumnHidden(one) for one in less_needed] == hidden)

@@ -86,10 +86,13 @@ async def test_keys_are_kept_used_and_checked(bench: Opened, tmp_path: Path) -> 
         at.form.added.connect(added.append)
         at.fill(access_key=f"  {AK}\n", secret_key=f"\t{SK} \r\n", name=" campus ")
         await at.submitted()
-        assert added == ["campus"]
         assert at.secrets.drawer["campus"].access_key == AK
         assert at.secrets.drawer["campus"].secret_key.reveal() == SK
+        assert at.service.current != "campus", "nobody has said yet that its keys are good"
+        at.form.use_anyway()
+        await until(lambda: not at.form.state.busy)
         assert at.service.current == "campus"
+        assert added == ["campus", "campus"]
         assert at.form.state.check_up is not None
         assert {check.passed for check in at.form.state.check_up.checks} == {None}  # nobody answers
         assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
@@ -127,7 +130,7 @@ async def test_without_a_keyring_nothing_is_kept_anywhere(bench: Opened, tmp_pat
         at.secrets.locked = KeyringMissing(text("No keyring."), text("Install gnome-keyring."))
         at.fill()
         await at.submitted()
-        assert str(at.form.state.error.hint) == "Install gnome-keyring."
+        assert str(at.form.state.keyring_trouble.hint) == "Install gnome-keyring."
         assert not at.form.state.saved
         assert at.form.state.has_no_keyring
         assert not (tmp_path / "settings.json").exists()
@@ -141,7 +144,7 @@ async def test_without_a_keyring_keys_can_be_kept_for_the_session(bench: Opened,
         at.form.keep_for_session()
         await until(lambda: at.form.state.saved and not at.form.state.busy)
         assert at.secrets.drawer == {}
-        assert at.service.current == "campus"
+        assert at.form.state.is_session_only
         assert SK not in (tmp_path / "settings.json").read_text(encoding="utf-8")
 
 

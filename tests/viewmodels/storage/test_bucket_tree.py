@@ -16,8 +16,10 @@ from traindeck.domain.texts import Text
 from traindeck.domain.transfers import packing as shards
 from traindeck.domain.transfers.orders import Kind
 from traindeck.viewmodels.ports import Way
+from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.storage import bucket_tree
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.deleting import News
 
 BUCKET = ObjectPath("bucket")
 DATA = ObjectPath("bucket", "data/")
@@ -109,17 +111,27 @@ async def test_dropped_files_and_folders_go_where_they_were_dropped(tmp_path: Pa
         user = Answers(True)
         tree.upload([code, tmp_path / "one file.txt"], DATA, user)
         await until(lambda: {"code", "one file.txt"} <= set(names(tree, DATA)))
-        assert user.asked == ["Upload 3 files (24 B) to obs://bucket/data/?"]
+        assert user.asked == [], "nothing is lost by it"
         assert (cloud.storage.root / "bucket/data/code/train.py").is_file()
         assert (tmp_path / "one file.txt").is_file()
 
 
-async def test_nothing_is_sent_when_the_user_says_no(tmp_path: Path) -> None:
+async def test_what_would_be_replaced_is_replaced_only_after_a_question(tmp_path: Path) -> None:
     async with tree_of(tmp_path) as (cloud, tree):
-        user = Answers(False)
-        tree.upload([code_folder(tmp_path / "code")], DATA, user)
-        await until(lambda: user.asked and not cloud.transfers.rows())
-        assert not (cloud.storage.root / "bucket/data/code").exists()
+        told: list[News] = []
+        tree.news.connect(told.append)
+        (tmp_path / "1.txt").write_bytes(b"another one")
+        there = cloud.storage.root / "bucket/data/1.txt"
+        before, no, yes = there.read_bytes(), Answers(False), Answers(True)
+        tree.upload([tmp_path / "1.txt"], DATA, no)
+        await until(lambda: no.asked and not cloud.transfers.rows())
+        assert no.asked == ["Replace 1 object in obs://bucket/data/? This cannot be undone."]
+        assert there.read_bytes() == before and not told
+        tree.upload([tmp_path / "1.txt"], DATA, yes)
+        await until(lambda: told)
+        assert there.read_bytes() == b"another one"
+        assert str(told[0].message) == "Uploaded “1.txt” to obs://bucket/data/."
+        assert told[0].topic == Topic(Subject.PLACE, "obs://bucket/data/1.txt", "lab")
 
 
 async def test_who_drops_the_consoles_file_on_a_bucket_is_asked_about_the_keys_in_it(tmp_path: Path) -> None:
@@ -203,9 +215,11 @@ class Ways:
     def __init__(self, way: str) -> None:
         self.way = way
         self.asked: list[str] = []
+        self.advised: list[str] = []
 
     async def __call__(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
         self.asked += [str(question), *map(str, facts), *(str(way.action) for way in ways)]
+        self.advised = [way.id for way in ways if way.is_advised]
         return self.way
 
 
@@ -227,7 +241,8 @@ async def test_many_small_files_may_go_as_a_few_archives(
         await until(lambda: ways.asked)
         assert not user.asked
         assert ways.asked[0].startswith("Upload 61 files")
-        assert ways.asked[-2:] == ["Pack into 1 tar shard", "Upload as they are"]
+        assert ways.advised == ["upload"], "packing is offered, no more"
+        assert ways.asked[-2:] == ["Upload as they are", "Pack into 1 tar shard"]
         if not way:
             await until(lambda: not cloud.transfers.rows())
             return

@@ -286,7 +286,7 @@ async def test_what_failed_is_tried_again_and_its_files_are_told(tmp_path: Path)
         transfers.close()
 
 
-async def test_several_are_cancelled_after_a_question_one_at_once(tmp_path: Path) -> None:
+async def test_canceling_is_no_question_for_it_can_be_taken_up_again(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
         transfers = TransferList(cloud.transfers, cloud.scope)
         cloud.storage.wait = asyncio.Event()
@@ -295,16 +295,9 @@ async def test_several_are_cancelled_after_a_question_one_at_once(tmp_path: Path
             cloud.scope.start(name, lambda: _upload(cloud, source))
         await until(lambda: transfers.state.live == 3)
         everything = [row.id for row in transfers.state.rows]
-        user = User(answer=False)
-        transfers.cancel(everything, user)
-        await until(lambda: len(user.asked) == 1)
-        assert user.asked[0].startswith("Cancel 3 transfers?") and transfers.state.live == 3
-        transfers.cancel(everything[:1], user)
-        await until(lambda: transfers.state.live == 2)
-        user.answer = True
-        transfers.cancel(everything, user)
+        transfers.do(TransferAction.CANCEL, everything)
         await until(lambda: transfers.state.live == 0)
-        assert len(user.asked) == 2 and user.asked[1].startswith("Cancel 2 transfers?")
+        assert transfers.fitting(TransferAction.RETRY, everything) == everything
         transfers.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -75,6 +76,25 @@ def are_swapped(access_key: str, secret_key: str) -> bool:
     return is_long and _MADE_ACCESS_KEY.fullmatch(secret_key) is not None
 
 
+def keys_in(words: str) -> tuple[str, str] | None:
+    """An access key and its secret key out of what was pasted in one piece: two lines, labels before them, a row of
+    credentials.csv. None: there are not just these two."""
+    parts = [_LABEL.sub("", part) for part in re.split(r"[\s,;\"']+", words.strip())]
+    pairs = [
+        (first, second)
+        for first, second in itertools.pairwise(part for part in parts if _is_like_a_key(part))
+        if _MADE_ACCESS_KEY.fullmatch(first) and not _MADE_ACCESS_KEY.fullmatch(second)
+    ]
+    return pairs[0] if len(pairs) == 1 else None
+
+
+def _is_like_a_key(part: str) -> bool:
+    """Longer than a word of a label, and of such letters as services use."""
+    return len(part) >= _SHORTEST_KEY and re.fullmatch(r"[A-Za-z0-9+/=_-]+", part) is not None
+
+
+_SHORTEST_KEY = 16
+_LABEL = re.compile(r"^[A-Za-z_]+[=:](?=.{16})")
 _MADE_ACCESS_KEY = re.compile(r"[A-Z0-9]{16,24}")
 USUAL_NAME = "credentials.csv"
 _HEADS = (

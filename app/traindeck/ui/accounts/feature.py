@@ -94,7 +94,6 @@ class AccountsFeature(Feature):
         else:
             commands.refresh()  # another one may be the current one
         self._jobs.form.refresh_profiles()
-        self._jobs.form.choose_profile(accounts.current)
 
     def _show(self, form: ProfileForm) -> None:
         form.added.connect(self._saved)

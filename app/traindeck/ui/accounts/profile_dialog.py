@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.accounts.keys import is_credentials_name
 from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signature
 from traindeck.domain.texts import Text, moment_words, say, text
-from traindeck.ui.kit.cards import push_button, show_words
+from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.dialogs import closing
 from traindeck.ui.kit.layouts import column_of, label, scrolling
 from traindeck.ui.kit.property_page import help_label, sentence
@@ -42,25 +42,23 @@ class CheckCard(QFrame):
         self._theme = theme
         self._shown: CheckUp | None = None
         set_role(self, "card")
+        self.setAccessibleName(say("Checks"))
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
         self._grid.setHorizontalSpacing(SPACE + HALF)
         self._grid.setVerticalSpacing(HALF)
         self._grid.setColumnStretch(2, 1)
-        self.setVisible(False)
+        self._show_none()
 
-    def show_findings(self, check_up: CheckUp | None) -> None:
-        """None: nobody has been asked."""
+    def show_findings(self, check_up: CheckUp | None) -> bool:
+        """None: nobody has been asked. Whether it shows something else now."""
         if check_up == self._shown:
-            return
+            return False
         self._shown = check_up
-        while (item := self._grid.takeAt(0)) is not None:
-            if (old := item.widget()) is not None:
-                old.hide()
-                old.deleteLater()
-        self.setVisible(check_up is not None)
+        self._empty()
         if check_up is None:
-            return
+            self._show_none()
+            return True
         verdict = sentence(
             say("Checking…") if check_up.is_running and check_up.accepted is None else say(check_up.verdict),
             {True: "verdict-good", False: "verdict-bad", None: "heading"}[check_up.accepted],
@@ -68,6 +66,21 @@ class CheckCard(QFrame):
         self._grid.addWidget(verdict, 0, 0, 1, 3)
         for row, check in enumerate(check_up.checks, 1):
             self._add(row, check)
+        return True
+
+    def _empty(self) -> None:
+        while (item := self._grid.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.hide()
+                old.deleteLater()
+
+    def _show_none(self) -> None:
+        """What will stand here, so that nothing moves when it comes."""
+        self._grid.addWidget(sentence(say("Checked when you save"), "dim"), 0, 0, 1, 3)
+        titles = (say("Clock"), "OBS", say("Project"), "ModelArts", say("Right to write"))
+        for row, title in enumerate(titles, 1):
+            for column, words in enumerate(("–", title)):
+                self._grid.addWidget(label(words, "dim"), row, column, Qt.AlignmentFlag.AlignTop)
 
     def _add(self, row: int, check: Check) -> None:
         icon, color, verdict = _mark_of(check)
@@ -115,8 +128,7 @@ def is_credentials(files: list[Path]) -> bool:
     return len(files) == 1 and (files[0].suffix.lower() == ".csv" or is_credentials_name(files[0].name))
 
 
-_WIDTH = 600
-_MORE_HEIGHT = 290
+_SIZE = (640, 640)
 # What other programs and the desktop leave of the screen.
 _SCREEN_SHARE = 0.9
 
@@ -130,7 +142,6 @@ class ProfileDialog(QDialog):
         title = say("Keys of “{name}”", name=form.state.fields.name)
         self.setWindowTitle(title if form.state.is_change else say("Connect your account"))
         FileDrop(self, form.load)
-        self.setMinimumWidth(_WIDTH)
         self.fields: dict[str, QLineEdit] = {}
         self._wrong: dict[str, QLabel] = {}
         self.region = QComboBox()
@@ -141,20 +152,24 @@ class ProfileDialog(QDialog):
         self.checks = CheckCard(theme)
         self.save = push_button("", form.submit, "primary")
         self.session = push_button(say("Keep for &this session only"), form.keep_for_session)
+        self.use_anyway = push_button(say("Use it anyway"), form.use_anyway)
         self._build()
         self._bind()
         self._refresh()
-        self.fields["access_key" if form.state.is_change else "name"].setFocus()
+        self.fields["access_key"].setFocus()
+        room = self.screen().availableGeometry().size() * _SCREEN_SHARE
+        # The size does not follow the content: what is wrong is said where there was room for it before.
+        self.resize(min(_SIZE[0], room.width()), min(_SIZE[1], room.height()))
         form.look_for_keyring()
 
     def _build(self) -> None:
         intro = (
             say("Paste new keys, or leave both fields empty to keep those in use ({key}).", key=self._form.key_hint)
             if self._form.state.is_change
-            else say("Paste the access key (AK) and the secret key (SK), or drop credentials.csv on this window.")
+            else say("Paste the access key and the secret key, both at once if you like, or drop credentials.csv here.")
         )
         form = _form_layout()
-        self._row(form, "name", say("&Name"), say("How you want to call it, for example campus"))
+        self._row(form, "name", say("&Name"), say("Empty: {name}", name=self._form.usual_name))
         self.fields["name"].setReadOnly(self._form.state.is_change)
         self._fill_regions()
         self._add(form, "region", say("R&egion"), self.region)
@@ -165,13 +180,26 @@ class ProfileDialog(QDialog):
         self.more.setCheckable(True)
         self.save.setAutoDefault(True)  # else Return would press “Close”
         self.save.setDefault(True)
-        self.buttons, _ = closing(self, say("Close"), self.save, self.session)
-        parts = (self.more_box, self.error, self.checks, self.note, self.buttons)
-        self._column = column_of(
+        self.buttons, _ = closing(self, say("Close"), self.save, self.session, self.use_anyway)
+        inside = QWidget()
+        column_of(
             sentence(intro, "dim"),
             form,
             (self.more, 0, Qt.AlignmentFlag.AlignLeft),
-            *parts,
+            self.more_box,
+            self.checks,
+            1,
+            inside=inside,
+            margins=(0, 0, SPACE, 0),
+            spacing=SPACE + HALF,
+        )
+        self.area = scrolling(inside)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        column_of(
+            (self.area, 1),
+            self.error,
+            self.note,
+            self.buttons,
             inside=self,
             margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
             spacing=SPACE + HALF,
@@ -179,7 +207,7 @@ class ProfileDialog(QDialog):
 
     def _build_more(self, stays: str) -> None:
         form = _form_layout()
-        form.setContentsMargins(0, 0, SPACE, 0)
+        form.setContentsMargins(0, 0, 0, 0)
         from_region = say("Empty: from the region")
         _head(form, say("Keys that are not for everything"))
         self._row(form, "token", say("Security to&ken"), say("Only with temporary keys"))
@@ -198,11 +226,8 @@ class ProfileDialog(QDialog):
         self._row(form, "proxy_user", say("Proxy &user"), say("Only where it asks for one"))
         self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self._form.state.fields.proxy_user else "")
         self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
-        inside = QWidget()
-        inside.setLayout(form)
-        self.more_box = scrolling(inside)
-        self.more_box.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.more_box.setFixedHeight(_MORE_HEIGHT)
+        self.more_box = QWidget()
+        self.more_box.setLayout(form)
         self.more_box.hide()
 
     def _row(self, form: QFormLayout, name: str, title: str, placeholder: str = "") -> None:
@@ -216,11 +241,11 @@ class ProfileDialog(QDialog):
         self._add(form, name, title, edit)
 
     def _add(self, form: QFormLayout, name: str, title: str, field: QWidget) -> None:
-        """With room for what is wrong below it."""
-        self._wrong[name] = hint = sentence("", "error")
-        hint.hide()
+        """With a line for what is wrong below it, so that nothing moves when there is something."""
+        self._wrong[name] = hint = ElidedLabel(role="error")
+        hint.setFixedHeight(hint.fontMetrics().lineSpacing())
         box = QWidget()
-        column_of(field, hint, inside=box, margins=0, spacing=2)
+        column_of(field, hint, inside=box, margins=0, spacing=0)
         form.addRow(_buddy(title, field), box)
 
     def _fill_regions(self) -> None:
@@ -251,48 +276,35 @@ class ProfileDialog(QDialog):
         self.region.currentTextChanged.connect(self._on_region)
         self.signature.currentIndexChanged.connect(lambda _: self._form.set("signature", self.signature.currentData()))
         self.path_style.toggled.connect(partial(self._form.set, "path_style"))
-        self.more.toggled.connect(self.more_box.setVisible)
+        self.more.toggled.connect(self._show_more)
         self._form.changed.connect(self._refresh)
 
     def _on_region(self, shown: str) -> None:
         at = self.region.findText(shown)
         self._form.set("region", str(self.region.itemData(at)) if at >= 0 else shown)
 
-    def event(self, event: QEvent) -> bool:
-        handled = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:
-            self._fit()
-        return handled
-
-    def _fit(self) -> None:
-        """Room for every wrapped line, and no more; a dialog does not follow those by itself."""
-        if self.more_box.isVisible():
-            self._fit_more()
-        height = self._column.totalHeightForWidth(self.width())
-        if height != self.height():
-            self.setMinimumHeight(height)
-            self.resize(self.width(), height)
-
-    def _fit_more(self) -> None:
-        """What is needed less often gives way where the screen is low."""
-        others = self._column.totalHeightForWidth(self.width()) - self.more_box.height()
-        room = int(self.screen().availableGeometry().height() * _SCREEN_SHARE) - others
-        self.more_box.setFixedHeight(max(_MORE_HEIGHT // 2, min(_MORE_HEIGHT, room)))
+    def _show_more(self, is_wanted: bool) -> None:
+        self.more_box.setVisible(is_wanted)
+        if is_wanted:
+            QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(self.fields["token"]))
 
     def _refresh(self) -> None:
         state = self._form.state
         self._show_values()
         self._show_mistakes()
-        show_words(self.error, state.error.sentence() if state.error else "")
-        self.note.setText(self._note())
-        self.note.setVisible(not state.has_no_keyring)
+        trouble = state.error or (state.keyring_trouble if state.has_no_keyring else None)
+        show_words(self.error, trouble.sentence() if trouble else "")
+        show_words(self.note, self._note())
         self.save.setEnabled(not state.busy)
+        self.use_anyway.setVisible(state.can_use_anyway)
         self.session.setVisible(state.has_no_keyring)
         self.session.setEnabled(not state.busy)
         self.save.setText(
             say("Checking…") if state.busy else say("Save and check again") if state.saved else say("Save and check")
         )
-        self.checks.show_findings(state.check_up)
+        if self.checks.show_findings(state.check_up) and state.check_up is not None:
+            # Where the window is low, the findings are what counts now.
+            QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(self.checks))
 
     def _show_values(self) -> None:
         fields = self._form.state.fields
@@ -308,14 +320,14 @@ class ProfileDialog(QDialog):
         errors = self._form.state.errors
         for name, hint in self._wrong.items():
             message = errors.get(name)
-            show_words(hint, say(message) if message else "")
+            hint.setText(say(message) if message else "")
             field = self.region if name == "region" else self.fields[name]
             set_role(field, "invalid" if message else "")
             field.setAccessibleDescription(hint.text())
         hidden = [name for name in self._more_names if name in errors]
         if hidden:
             self.more.setChecked(True)
-            self.more_box.ensureWidgetVisible(self.fields[hidden[0]])
+            self.area.ensureWidgetVisible(self.fields[hidden[0]])
 
     def _note(self) -> str:
         state = self._form.state
@@ -324,12 +336,15 @@ class ProfileDialog(QDialog):
             return say("Temporary keys are kept for this session only. These end at {time}.", time=ends)
         if state.is_temporary:
             return say("Temporary keys are kept for this session only.")
-        if state.keyring:
-            return say(
-                "The secret key is kept in the keyring of this computer ({keyring}) and nowhere else.",
-                keyring=state.keyring,
-            )
-        return say("The secret key is kept in the keyring of this computer and nowhere else.")
+        if state.saved and state.is_session_only:
+            return say("The keys are kept until TrainDeck ends, and nowhere on the disk.")
+        if state.has_no_keyring:
+            return say("Nothing was kept.")
+        if not state.keyring:
+            return ""
+        if state.saved or state.is_change:
+            return say("The secret key is kept in the system keyring ({name}) and nowhere else.", name=state.keyring)
+        return say("The secret key will be kept in the system keyring ({name}) and nowhere else.", name=state.keyring)
 
 
 def _form_layout() -> QFormLayout:

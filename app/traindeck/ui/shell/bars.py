@@ -34,7 +34,7 @@ class NoticeBar(QFrame):
             )
             words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.more = label("", "small")
-        self.remedy = push_button("", self._mend)
+        self.mending = push_button("", self._mend)
         self.details = push_button(say("Details"), role="flat")
         self.details.setCheckable(True)
         self.details.toggled.connect(self.detail.setVisible)
@@ -43,7 +43,7 @@ class NoticeBar(QFrame):
         self._row = row_of(
             (self._picture, 0, top),
             (column_of(self.title, self.hint, self.detail, spacing=2), 1),
-            *((widget, 0, top) for widget in (self.more, self.details, self.remedy)),
+            *((widget, 0, top) for widget in (self.more, self.details, self.mending)),
             inside=self,
             margins=(SPACE + HALF, SPACE, SPACE, SPACE),
             spacing=SPACE,
@@ -66,9 +66,9 @@ class NoticeBar(QFrame):
         show_words(self.hint, hint)
         self.detail.setText(condition.detail)
         self.details.setVisible(bool(condition.detail))
-        self.remedy.setVisible(condition.remedy is not None)
-        if condition.remedy is not None:
-            self.remedy.setText(say(condition.remedy.words))
+        self.mending.setVisible(condition.mending is not None)
+        if condition.mending is not None:
+            self.mending.setText(say(condition.mending.words))
         others = len(self._notices.conditions) - 1
         show_words(self.more, say("{count} more", count=others) if others else "")
         self.more.setToolTip("\n".join(say(one.title) for one in self._notices.conditions[1:]))
@@ -78,8 +78,8 @@ class NoticeBar(QFrame):
         self.needed.emit(True)
 
     def _mend(self) -> None:
-        if self._shown is not None and self._shown.remedy is not None:
-            self._shown.remedy.act()
+        if self._shown is not None and self._shown.mending is not None:
+            self._shown.mending.act()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from PySide6.QtCore import Qt, qVersion
+from PySide6.QtCore import Qt, QUrl, qVersion
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
 from traindeck import __version__
@@ -28,6 +29,7 @@ from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.finding import Entry, Finder, Offer, command_entries
+from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
 from traindeck.viewmodels.shell.status import Status
@@ -82,6 +84,11 @@ class FrameFeature(Feature):
             *self._arrangements.all(),
             *frame_commands(self.shell.window, self._preferences, self.shell.request_quit, self.shell.offers),
         ]
+
+    def jump(self, topic: Topic) -> bool:
+        if topic.subject is Subject.FILE:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(topic.name))
+        return topic.subject is Subject.FILE
 
     def offers(self) -> Iterable[Entry]:
         """The tabs that are open."""

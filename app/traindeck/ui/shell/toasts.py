@@ -12,13 +12,14 @@ from shiboken6 import isValid
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import push_button, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.layouts import column_of, label, row_of
-from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.shell.journal import Happening, NewsKind, Topic
 from traindeck.viewmodels.shell.notices import Notices
 
 SHOWN_MS = 6000
 _PER_LETTER_MS = 40
-_WIDTH = 460
+_WIDTH = 520
+_FOOT = ROW + 2 * SPACE
 _MARKS = {NewsKind.DONE: ("check", "good"), NewsKind.FAILED: ("error", "bad"), NewsKind.NOTE: ("info", "link")}
 
 Jump = Callable[[Topic], None]
@@ -205,6 +206,7 @@ class Toasts(QWidget):
             return
         width = min(_WIDTH, window.width() - 2 * SPACE)
         height = self._column.totalHeightForWidth(width)
-        below = self._above.height() if self._above.isVisibleTo(window) else 0
-        self.setGeometry((window.width() - width) // 2, window.height() - below - SPACE - height, width, height)
+        # What stands at the foot of a dock can be read and pressed all the same.
+        below = _FOOT + (self._above.height() if self._above.isVisibleTo(window) else 0)
+        self.setGeometry((window.width() - width) // 2, window.height() - below - height, width, height)
         self.raise_()

@@ -200,6 +200,10 @@ class BrowserView(ObjectList):
     def has_chosen(self) -> bool:
         return bool(self.table.ranges())
 
+    def follow_rename(self, profile: str, path: ObjectPath) -> None:
+        if (profile, path.parent) == (self.profile, self.place):
+            self.browser.rows.point_to(path.key)
+
     def count_chosen(self) -> int:
         return self.table.count_selected()
 

@@ -29,6 +29,7 @@ from traindeck.ui.storage.bucket_model import BucketModel
 from traindeck.ui.storage.object_drag import TakesObjects
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.shell.conditions import is_of_account
 from traindeck.viewmodels.shell.contexts import BUCKET, FILE, FOLDER, NOTHING, SEVERAL
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
@@ -89,7 +90,9 @@ class BucketView(ObjectList):
         self._pages.addWidget(self.rows)
         layout.addWidget(self.busy)
 
+        self._followed: ObjectPath | None = None
         self._follow_rows()
+        self.model.rowsInserted.connect(self._follow)
         self.rows.activated.connect(self._on_activated)
         self.rows.expanded.connect(self._on_expanded)
         self.model.rowsInserted.connect(self._on_changed)
@@ -132,6 +135,18 @@ class BucketView(ObjectList):
 
     def has_chosen(self) -> bool:
         return bool(self.selected())
+
+    def follow_rename(self, profile: str, path: ObjectPath) -> None:
+        if profile == self.profile:
+            self._followed = path
+            self._follow()
+
+    def _follow(self, *_: object) -> None:
+        """As soon as it is among the rows."""
+        index = self.model.index_of(self._followed)
+        if self._followed is not None and index.isValid():
+            self._followed = None
+            self.rows.setCurrentIndex(index)
 
     def count_chosen(self) -> int:
         return sum(not entry.path.is_bucket for entry in self.selected())
@@ -194,7 +209,9 @@ class BucketView(ObjectList):
         show_words(self.busy, str(self._tree.state.busy or ""))
         self._pages.setCurrentWidget(self.rows if self.model.rowCount() else self.empty)
         if level.trouble is not None:
-            self.empty.say(say(level.trouble.title), say(level.trouble.hint))
+            # What concerns the whole account is told in the banner; here only why there is nothing to see.
+            hint = "" if is_of_account(level.trouble) else say(level.trouble.hint)
+            self.empty.say(say(level.trouble.title), hint)
         elif level.is_known:
             self.empty.restore()
         else:

@@ -71,7 +71,7 @@ class ObjectActions(QObject):
 
         def dropped(carried: Carried, target: ObjectPath, is_move: bool) -> None:
             carried = replace(carried, is_cut=is_move)
-            self._moving.put(carried, view.profile, target, self._ask_taken, self._confirm)
+            self._moving.put(carried, view.profile, target, self._ask_taken)
 
         def drag_chosen() -> None:
             view.with_chosen(partial(self._drag_soon, view.rows, view.profile))
@@ -89,6 +89,7 @@ class ObjectActions(QObject):
         view.model.show_cut(self._cut)
         view.model.carried_in.connect(dropped)
         view.rows.drag_wanted.connect(drag_chosen)
+        self._moving.renamed.connect(view.follow_rename)
         self._escape_clears(view.rows)
 
     def commands(self, active: ActiveList) -> list[Command]:
@@ -111,7 +112,7 @@ class ObjectActions(QObject):
         data = QGuiApplication.clipboard().mimeData()
         carried = carried_in(data)
         if carried is not None:
-            self._moving.put(carried, profile, target, self._ask_taken, None, partial(self._pasted, carried))
+            self._moving.put(carried, profile, target, self._ask_taken, partial(self._pasted, carried))
         elif files := local_paths(data.urls() if data else []):
             self._tree.upload(files, target, self._confirm, profile)
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
-from traindeck.domain.texts import say
+from traindeck.domain.texts import count_text, say
 from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
 from traindeck.ui.kit.edits import REFRESH, Edit, Edits, HasEdits
@@ -19,6 +19,7 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.object_drag import DropModel, TakesObjects
 from traindeck.viewmodels.ports import Confirm
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
+from traindeck.viewmodels.storage.deleting import News
 
 
 class ObjectList(HasEdits, QWidget):
@@ -81,6 +82,10 @@ class ObjectList(HasEdits, QWidget):
         """The folder that is chosen; where it is not one folder, the one that is shown."""
         raise NotImplementedError
 
+    def follow_rename(self, profile: str, path: ObjectPath) -> None:
+        """What is called so now stays selected."""
+        raise NotImplementedError
+
     def _on_changed(self, *_: object) -> None:
         raise NotImplementedError
 
@@ -100,6 +105,7 @@ class ObjectList(HasEdits, QWidget):
     def copy_address(self) -> None:
         def copy(entries: list[ObjectEntry]) -> None:
             QGuiApplication.clipboard().setText("\n".join(str(entry.path) for entry in entries))
+            self._tree.news.emit(News(count_text("Copied the OBS path.", "Copied {count} OBS paths.", len(entries))))
 
         self.with_chosen(copy)
 

@@ -122,7 +122,7 @@ class ObjectVersionsPage(ActingPage):
         self.restore.setEnabled(is_content and chosen is not None and not chosen.is_latest)
         self.delete.setEnabled(chosen is not None and self.table.versions.rowCount() > 1)
         hides = chosen is not None and chosen.is_marker and chosen.is_latest
-        self.delete.setText(say("Undo the deletion…") if hides else say("Delete version…"))
+        self.delete.setText(say("Undo the deletion") if hides else say("Delete version…"))
 
     def _download(self) -> None:
         if (chosen := self.table.chosen) is not None:
@@ -150,15 +150,9 @@ class ObjectVersionsPage(ActingPage):
 
     async def _deleted(self, version: ObjectVersion) -> str:
         of = moment_words(version.modified) if version.modified else version.version
-        if version.is_marker and not version.is_latest:
-            question = text("Forget that it was deleted at {moment}? The object stays as it is.", moment=of)
-            button = text("Delete")
-        elif version.is_marker:
-            question, button = text("Bring the object back as it was before {moment}?", moment=of), text("Bring back")
-        else:
-            question = text("Delete the version of {moment}? It cannot be brought back.", moment=of)
-            button = text("Delete")
-        if not await self._confirm(question, button):
+        question = text("Delete the version of {moment}? It cannot be brought back.", moment=of)
+        # A mark that it was deleted holds nothing: without it the object is there as before.
+        if not version.is_marker and not await self._confirm(question, text("Delete")):
             return ""
         await self._sheet.change(lambda objects, path: objects.remove_version(path, version.version))
         await self.load()

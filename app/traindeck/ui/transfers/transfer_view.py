@@ -47,7 +47,7 @@ from traindeck.viewmodels.transfers.transfer_words import (
 
 _MEGABYTE = 1_000_000
 _RATES = (_MEGABYTE // 2, _MEGABYTE, 5 * _MEGABYTE, 20 * _MEGABYTE, 100 * _MEGABYTE)
-_WITH_TARGET, _WITH_SIZE = 88 * SPACE, 104 * SPACE
+_WITH_FILES, _WITH_SIZE = 88 * SPACE, 104 * SPACE
 _NARROWEST = 44 * SPACE
 
 
@@ -136,7 +136,7 @@ class TransferTable(KeyedView, QTableView):
 
 
 class TransferView(QWidget):
-    """Shows TransferList; `confirm` asks the user before much is given up."""
+    """Shows TransferList; `confirm` asks the user before files are removed."""
 
     def __init__(self, transfers: TransferList, theme: Theme, confirm: Confirm) -> None:
         super().__init__()
@@ -151,16 +151,16 @@ class TransferView(QWidget):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         widths = {
             TransferTableModel.DIRECTION: 4,
-            TransferTableModel.PROGRESS: 20,
+            TransferTableModel.PROGRESS: 17,
             TransferTableModel.FILES: 16,
             TransferTableModel.SIZE: 9,
-            TransferTableModel.RATE: 19,
+            TransferTableModel.RATE: 18,
         }
         for column, units in widths.items():
             self.table.setColumnWidth(column, units * SPACE)
         self.empty = EmptyPage(
-            say("Nothing is moving."),
-            say("Drop files on a bucket to upload them; fetch a run's outputs to bring them here."),
+            say("No transfers yet."),
+            say("Drop files on a bucket to upload them, or select objects and press Download."),
         )
         self.summary = ElidedLabel(role="small")
         # On lines of its own: in a cell a reason is never seen to its end.
@@ -213,9 +213,9 @@ class TransferView(QWidget):
         return QSize(80 * SPACE, 20 * SPACE)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """What matters least makes room first, so that places can be told apart."""
+        """What matters least makes room first: from where to where is always in sight."""
         super().resizeEvent(event)
-        self.table.setColumnHidden(TransferTableModel.TARGET, self.width() < _WITH_TARGET)
+        self.table.setColumnHidden(TransferTableModel.FILES, self.width() < _WITH_FILES)
         self.table.setColumnHidden(TransferTableModel.SIZE, self.width() < _WITH_SIZE)
         self._make_room()
 
@@ -274,13 +274,11 @@ class TransferView(QWidget):
 
     def _do(self, asked: TransferAction, *_: bool) -> None:
         chosen = self.selected_ids()
-        match asked:
-            case TransferAction.BEGIN:
-                self._transfers.begin(chosen, self._confirm)
-            case TransferAction.CANCEL:
-                self._transfers.cancel(chosen, self._confirm)
-            case _:
-                self._transfers.do(asked, chosen)
+        if asked is TransferAction.BEGIN:
+            self._transfers.begin(chosen, self._confirm)
+        else:
+            # Nothing is lost with one that is canceled: “Try again” takes it up where it was.
+            self._transfers.do(asked, chosen)
 
     def _pause_or_resume(self) -> None:
         for tool in (self.begin, self.pause, self.resume):

@@ -93,9 +93,9 @@ class KeyNews(QObject):
             self._notices.clear(KEYS + name)
             self.work_again.emit(name)
             return
-        remedy = Mending(text("Try again"), partial(self._keys.release, name))
+        mending = Mending(text("Try again"), partial(self._keys.release, name))
         if is_kept_here(name):
-            remedy = Mending(text("Enter new keys…"), partial(self.paste_wanted.emit, name))
+            mending = Mending(text("Enter new keys…"), partial(self.paste_wanted.emit, name))
         self._notices.hold(
             KEYS + name,
             text("The keys of “{name}” are refused.", name=name),
@@ -103,7 +103,7 @@ class KeyNews(QObject):
                 "{why} Everything that uses this account waits; with keys that work it all goes on.", why=refusal.title
             ),
             refusal.detail,
-            remedy=remedy,
+            mending=mending,
             topic=Topic(Subject.ACCOUNT, name),
         )
 

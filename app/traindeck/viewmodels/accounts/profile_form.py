@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.accounts.keys import Credentials, Secret, are_swapped
+from traindeck.domain.accounts.keys import Credentials, Secret, are_swapped, keys_in
 from traindeck.domain.accounts.profiles import (
     LAB,
     REGIONS,
@@ -35,6 +36,7 @@ from traindeck.services.accounts.profiles import ProfileService
 
 TASK = "add an account"
 SECRETS = frozenset({"secret_key", "token", "proxy_password"})
+_KEYS = ("access_key", "secret_key")
 _ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
 _AS_TYPED = ("name", "region", "project_id", "path_style", "ca_file")
 """What a profile has just as it stands in the form."""
@@ -85,12 +87,22 @@ class ProfileFormState:
     check_up: CheckUp | None = None
     saved: bool = False
     keyring: str = ""  # its name; empty: not known, or there is none
+    keyring_trouble: KeyringMissing | None = None
+    """There is none, as far as was seen when it was last looked for."""
+    is_session_only: bool = False  # so the keys that were saved are kept
+    is_current: bool = False
+    """The account is in use."""
     is_change: bool = False
     expires: datetime | None = None  # of temporary keys out of a file
 
     @property
     def has_no_keyring(self) -> bool:
-        return isinstance(self.error, KeyringMissing)
+        return self.keyring_trouble is not None and not self.is_temporary and not self.is_session_only
+
+    @property
+    def can_use_anyway(self) -> bool:
+        """It is saved, and what was found does not speak for it."""
+        return self.saved and not (self.is_current or self.is_change or self.busy)
 
     @property
     def is_temporary(self) -> bool:
@@ -111,6 +123,8 @@ class ProfileForm(QObject):
         self._existing = existing
         self._ours = existing.name if existing else ""  # the name this form may save again
         fields = ProfileFields.of(existing) if existing else ProfileFields()
+        self.usual_name = self._ours or self._free_name()
+        """What it is called when nobody says otherwise."""
         self.state = ProfileFormState(fields, is_change=existing is not None)
 
     @property
@@ -118,11 +132,19 @@ class ProfileForm(QObject):
         """Enough of the access key in use to tell it from another."""
         return self._existing.key_hint if self._existing else ""
 
+    def _free_name(self) -> str:
+        taken = {profile.name for profile in self._accounts.all()}
+        return next(
+            name for number in count(1) if (name := f"account{number}" if number > 1 else "account") not in taken
+        )
+
     def set(self, name: str, value: str | bool) -> None:
-        """What was typed, pasted or chosen in one field."""
+        """What was typed, pasted or chosen in one field; both keys may come in one piece."""
         typed: Any = value.strip() if isinstance(value, str) else value
         change: dict[str, Any] = {name: Secret(typed) if name in SECRETS else typed}
-        errors = {key: message for key, message in self.state.errors.items() if key != name}
+        if name in _KEYS and (both := keys_in(str(typed))) is not None:
+            change = {"access_key": both[0], "secret_key": Secret(both[1])}
+        errors = {key: message for key, message in self.state.errors.items() if key not in change}
         expires = None if name == "token" else self.state.expires  # it was that of another token
         self._become(replace(self.state, fields=replace(self.state.fields, **change), errors=errors, expires=expires))
 
@@ -133,9 +155,9 @@ class ProfileForm(QObject):
             try:
                 name = await self._accounts.keyring()
             except KeyringMissing as error:
-                self._become(replace(self.state, error=self.state.error or error))
+                self._become(replace(self.state, keyring="", keyring_trouble=error))
             else:
-                self._become(replace(self.state, keyring=name))
+                self._become(replace(self.state, keyring=name, keyring_trouble=None))
 
         self._scope.start("look for the keyring", look)
 
@@ -155,28 +177,45 @@ class ProfileForm(QObject):
         self._start(read)
 
     def submit(self) -> None:
-        """Keep the keys, use the profile, and ask the services what they think of it."""
-        self._send(this_session_only=False)
+        """Keep the keys, ask the services what they think of them, and use the account when that is good."""
+        self._send(this_session_only=self.state.is_session_only)
 
     def keep_for_session(self) -> None:
         """The same where there is no keyring: the keys are held until the program ends, and written nowhere."""
         self._send(this_session_only=True)
 
+    def use_anyway(self) -> None:
+        """Make it the current account although the checks do not speak for it."""
+        self._start(partial(self._use, self._ours))
+
     def _send(self, *, this_session_only: bool) -> None:
-        errors = validate(self.state.fields, keys_may_stay=self.state.is_change)
-        self._become(replace(self.state, errors=errors, error=None, check_up=None))
+        fields = replace(self.state.fields, name=self.state.fields.name or self.usual_name)
+        errors = validate(fields, keys_may_stay=self.state.is_change)
+        self._become(replace(self.state, fields=fields, errors=errors, error=None, check_up=None))
         if not errors:
             self._start(partial(self._submit, this_session_only))
 
     async def _submit(self, this_session_only: bool) -> None:
         typed = self.state.fields
-        kept = await self._keep(typed, this_session_only)
-        is_new, self._ours = self._ours != kept.name, kept.name
-        if is_new:
-            await self._accounts.use(kept.name)
-        self._become(replace(self.state, saved=True))
+        try:
+            kept = await self._keep(typed, this_session_only)
+        except KeyringMissing as error:
+            # Another kind of trouble than a mistake: it stays until there is a keyring.
+            self._become(replace(self.state, keyring="", keyring_trouble=error))
+            return
+        self._ours = kept.name
+        self._become(replace(self.state, saved=True, is_session_only=this_session_only))
         self.added.emit(kept.name)
-        self._show(await self._accounts.check(kept.name, self._show))
+        check_up = await self._accounts.check(kept.name, self._show)
+        self._show(check_up)
+        is_well = check_up.accepted and all(check.passed is not False for check in check_up.checks)
+        if is_well and not self.state.is_change and not self.state.is_current:
+            await self._use(kept.name)
+
+    async def _use(self, name: str) -> None:
+        await self._accounts.use(name)
+        self._become(replace(self.state, is_current=True))
+        self.added.emit(name)
 
     async def _keep(self, typed: ProfileFields, this_session_only: bool) -> Profile:
         profile = _profile(typed)

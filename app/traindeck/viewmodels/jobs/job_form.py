@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.accounts.profiles import LAB, Profile
+from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Choices, Engine, FieldError, Flavor, JobSpec, Run, Target, usual_boots, validate
@@ -137,7 +137,8 @@ class JobForm(QObject):
         known = tuple(self._profiles.all())
         self._become(replace(self.state, profiles=known))
         if self.state.profile and all(profile.name != self.state.profile for profile in known):
-            self.choose_profile(self._profiles.current)
+            # It is gone. Where the job goes instead is for the user to say: elsewhere it may cost something.
+            self.choose_profile(NO_PROFILE)
 
     def choose_profile(self, name: str) -> None:
         """Where the job goes; also decides which engines and specifications there are."""

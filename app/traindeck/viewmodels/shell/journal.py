@@ -36,6 +36,7 @@ class Subject(Enum):
     TRANSFER = "transfer"  # by its number
     ACCOUNT = "account"
     LAB = "lab"
+    FILE = "file"  # of this computer, by its path
 
 
 class SystemNotice(Enum):

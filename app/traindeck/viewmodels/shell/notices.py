@@ -42,7 +42,7 @@ class Condition:
     title: Text
     hint: Text
     detail: str = ""
-    remedy: Mending | None = None
+    mending: Mending | None = None
     is_error: bool = True
     began: int = 0
     """Its number in the journal."""
@@ -65,7 +65,7 @@ class Notices(QObject):
         self._conditions: list[Condition] = []
         self._toasts: list[Happening] = []
         self._retries: dict[str, Callable[[], None]] = {}
-        self._remedies: dict[str, Mending] = {}
+        self._mendings: dict[str, Mending] = {}
         self.journal.told.connect(self._on_told)
         self._arrived.connect(self._crash)  # from any thread to this one
 
@@ -81,7 +81,10 @@ class Notices(QObject):
         return next(iter(self.conditions), None)
 
     def holds(self, name: str) -> bool:
-        return any(condition.name == name for condition in self._conditions)
+        return self.condition(name) is not None
+
+    def condition(self, name: str) -> Condition | None:
+        return next((one for one in self._conditions if one.name == name), None)
 
     def hold(
         self,
@@ -90,18 +93,18 @@ class Notices(QObject):
         hint: Text | None = None,
         detail: str = "",
         *,
-        remedy: Mending | None = None,
+        mending: Mending | None = None,
         is_error: bool = True,
         topic: Topic | None = None,
     ) -> None:
         """This holds from now on; the same once more changes its words, and is no news unless they are others."""
-        before = next((one for one in self._conditions if one.name == name), None)
+        before = self.condition(name)
         began = before.began if before else 0
         if before is None or before.title != title:
             happening = self.journal.tell(NewsKind.BEGAN, title, hint, detail=detail, name=name, topic=topic)
             began = began or happening.number
-        remedy = remedy or self._remedies.get(name)
-        condition = Condition(name, title, hint or Text(""), detail, remedy, is_error, began)
+        mending = mending or self._mendings.get(name)
+        condition = Condition(name, title, hint or Text(""), detail, mending, is_error, began)
         if condition != before:
             self._conditions = [*(one for one in self._conditions if one.name != name), condition]
             self._take_away(lambda toast: toast.title == title)
@@ -115,9 +118,9 @@ class Notices(QObject):
             self.journal.tell(NewsKind.OVER, over[0].title, name=name)
             self.changed.emit()
 
-    def mends(self, name: str, remedy: Mending) -> None:
+    def mends(self, name: str, mending: Mending) -> None:
         """What the banner of this condition offers whoever raises it."""
-        self._remedies[name] = remedy
+        self._mendings[name] = mending
 
     # the report of a TaskScope
 
@@ -152,7 +155,7 @@ class Notices(QObject):
         """A banner says it already."""
         if isinstance(error, KeysRefused):
             return any(one.name.startswith(KEYS) for one in self._conditions)
-        return any(one.title == error.title or one.hint == error.title for one in self._conditions)
+        return any(error.title in (one.title, one.hint, *one.hint.fields.values()) for one in self._conditions)
 
     # toasts
 

@@ -23,7 +23,8 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.ports import Choose, Confirm, Stateful, Way
-from traindeck.viewmodels.storage.deleting import Deleting, finished, settled
+from traindeck.viewmodels.shell.journal import Subject, Topic
+from traindeck.viewmodels.storage.deleting import Deleting, News, finished, keeps_versions, settled, topic_of
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
@@ -70,6 +71,8 @@ class BucketTree(Stateful):
     """Something was sent to this folder, or deleted from it."""
     arrived = Signal(object)
     """This folder came with all that is below it."""
+    news = Signal(object)
+    """News."""
 
     def __init__(self, connections: Connections, mover: Transfers, disk: BlockingCalls, scope: TaskScope) -> None:
         super().__init__()
@@ -87,6 +90,7 @@ class BucketTree(Stateful):
         self.deleting.busy.connect(self._say)
         self.deleting.touched.connect(self.was_touched)
         self.deleting.arrived.connect(self.arrived)
+        self.deleting.news.connect(self.news)
 
     def ask_with(self, choose: Choose) -> None:
         """How to ask which of several ways to go."""
@@ -121,7 +125,7 @@ class BucketTree(Stateful):
     # Whose buckets these are is settled when the user acts: a dialog may be open for long, and what follows waits.
 
     def upload(self, sources: Sequence[Path], target: ObjectPath, confirm: Confirm, profile: str = "") -> None:
-        """Say what would go where, and send it when the user agrees; `profile` where it is not the one shown now."""
+        """Send it; asked is only where something would be lost. `profile` where it is not the one shown now."""
         drop = _Drop(profile or self.state.profile, tuple(sources), target.as_folder(), confirm)
         self._scope.start(self._named("upload"), partial(self._upload, drop))
 
@@ -205,6 +209,21 @@ class BucketTree(Stateful):
             await settled(self._mover, planned, is_meant=is_meant)
         if way:
             await self._finish(numbers)
+            self._tell_sent(drop, numbers)
+
+    def _tell_sent(self, drop: _Drop, numbers: Sequence[int]) -> None:
+        files = sum(row.done_files for row in self._mover.rows() if row.id in numbers)
+        first = drop.sources[0]
+        there = drop.target.join(first.name + ("/" if first.is_dir() else ""))
+        target = str(drop.target)
+        message = count_text(
+            "Uploaded {count} file to {target}.", "Uploaded {count} files to {target}.", files, target=target
+        )
+        if not files:
+            message = text("Everything is in {target} already.", target=target)
+        elif len(drop.sources) == 1:
+            message = text("Uploaded “{name}” to {target}.", name=first.name, target=target)
+        self.news.emit(News(message, None, topic_of(drop.profile, there)))
 
     async def _pack_some(self, drop: _Drop, places: Sequence[tuple[Path, bool]], packed: Sequence[Path]) -> list[int]:
         """The transfers of what is left as it is."""
@@ -228,26 +247,37 @@ class BucketTree(Stateful):
         return small
 
     async def _way(self, drop: _Drop, planned: Sequence[Transfer], small: Sequence[_Amount]) -> str:
-        """What the user wants; nobody is asked where nothing would be sent."""
+        """What the user wants; asked is where keys would leave this computer, or something be lost there."""
         files = sum(row.files - row.failed_files for row in planned)
         if not files:
             return _UPLOAD  # the list of transfers tells what is there already, and what could not be read
         size, target = size_words(sum(row.total_bytes or 0 for row in planned)), str(drop.target)
-        question = count_text(
-            "Upload {count} file ({size}) to {target}?",
-            "Upload {count} files ({size}) to {target}?",
-            files,
-            size=size,
-            target=target,
-        )
         keys = next((source.name for source in drop.sources if is_credentials_name(source.name)), "")
         if keys:
             question = text(
                 "“{name}” seems to hold access keys. Upload it to {target} all the same?", name=keys, target=target
             )
-        if self._choose is not None and small and not keys:
+            return _UPLOAD if await drop.confirm(question, text("Upload")) else ""
+        replaced = sum(row.replaced_files for row in planned)
+        if replaced and not await keeps_versions(self._mover, drop.profile, drop.target.bucket):
+            question = count_text(
+                "Replace {count} object in {target}? This cannot be undone.",
+                "Replace {count} objects in {target}? This cannot be undone.",
+                replaced,
+                target=target,
+            )
+            if not await drop.confirm(question, text("Replace")):
+                return ""
+        if self._choose is not None and small:
+            question = count_text(
+                "Upload {count} file ({size}) to {target}?",
+                "Upload {count} files ({size}) to {target}?",
+                files,
+                size=size,
+                target=target,
+            )
             return await self._choose(question, _about_packing(small), _packing_ways(small))
-        return _UPLOAD if await drop.confirm(question, text("Upload")) else ""
+        return _UPLOAD
 
     async def _pack(self, profile: str, source: Path | ObjectPath, target: ObjectPath, confirm: Confirm) -> None:
         try:
@@ -258,7 +288,14 @@ class BucketTree(Stateful):
             await self._mover.pack(profile, source, target, may_replace=True)
 
     async def _download(self, orders: Sequence[Order]) -> None:
-        await self._finish([await self._mover.begin(order) for order in orders])
+        numbers = [await self._mover.begin(order) for order in orders]
+        await self._finish(numbers)
+        files = sum(row.done_files + row.equal_files for row in self._mover.rows() if row.id in numbers)
+        target = orders[0].target
+        message = count_text(
+            "Downloaded {count} file to {target}.", "Downloaded {count} files to {target}.", files, target=target
+        )
+        self.news.emit(News(message, None, Topic(Subject.FILE, target)))
 
     async def _finish(self, numbers: Sequence[int]) -> None:
         if trouble := await finished(self._mover, numbers):
@@ -336,6 +373,6 @@ def _about_packing(small: Sequence[_Amount]) -> list[Text]:
 def _packing_ways(small: Sequence[_Amount]) -> list[Way]:
     shards = sum(likely_shards(amount.files, amount.size_bytes) for amount in small)
     return [
-        Way(_PACK, count_text("Pack into {count} tar shard", "Pack into {count} tar shards", shards), is_advised=True),
-        Way(_UPLOAD, text("Upload as they are")),
+        Way(_UPLOAD, text("Upload as they are"), is_advised=True),
+        Way(_PACK, count_text("Pack into {count} tar shard", "Pack into {count} tar shards", shards)),
     ]

@@ -1,4 +1,4 @@
-"""Deleting objects and folders: counted, asked about, then done by pages; and taken back where that is possible."""
+"""Deleting objects and folders: counted, asked about where it is for good, done by pages; and taken back."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from traindeck.services.storage.page_count import PageCount
 from traindeck.services.storage.planes import Planes
 from traindeck.services.transfers import Transfer
 from traindeck.viewmodels.ports import Confirm, Stateful
+from traindeck.viewmodels.shell.journal import Subject, Topic
 
 if TYPE_CHECKING:
     from traindeck.services.storage.wire.data_plane import DataPlane
@@ -39,6 +40,14 @@ async def settled(mover: Transfers, planned: Sequence[Transfer], *, is_meant: bo
             mover.confirm(row.id)
         else:
             await asyncio.shield(mover.drop(row.id))
+
+
+async def keeps_versions(mover: Transfers, profile: str, bucket: str) -> bool:
+    """Whether what is deleted or replaced there can be had back."""
+    try:
+        return await mover.planes.run(profile, lambda plane: plane.keeps_versions(bucket))
+    except AppError:
+        return False  # nobody knows, so nothing is promised
 
 
 async def finished(mover: Transfers, numbers: Sequence[int]) -> AppError | None:
@@ -58,6 +67,7 @@ class News:
 
     message: Text
     undo: Callable[[], None] | None = None
+    topic: Topic | None = None
 
 
 class Deleting(QObject):
@@ -78,7 +88,7 @@ class Deleting(QObject):
         self._scope = scope
 
     def remove(self, profile: str, paths: Sequence[ObjectPath], confirm: Confirm) -> None:
-        """Count what would be deleted, ask, and delete."""
+        """Count what would be deleted, ask where nothing brings it back, and delete."""
         chosen = outermost(paths)
         if chosen:
             self._scope.start("delete from OBS", lambda: self._remove(profile, chosen, confirm))
@@ -99,9 +109,10 @@ class Deleting(QObject):
                 planned.append(await self._mover.planned(removal_of(profile, here), is_preview=True))
             if any(row.state is not TransferState.READY for row in planned):
                 return  # cancelled in the list of transfers
-            keeps = all([await self._keeps_versions(profile, bucket) for bucket in {path.bucket for path in paths}])
+            buckets = {path.bucket for path in paths}
+            keeps = all([await keeps_versions(self._mover, profile, bucket) for bucket in buckets])
             self.busy.emit(None)
-            is_meant = await confirm(_question(paths, planned, keeps=keeps), text("Delete"))
+            is_meant = keeps or await confirm(_question(paths, planned), text("Delete"))
         finally:
             self.busy.emit(None)
             if not is_meant:
@@ -129,11 +140,10 @@ class Deleting(QObject):
             self.busy.emit(None)
             for folder in {path.parent for path in paths}:
                 self.touched.emit(folder)
-        if keeps:
-            message = count_text("Deleted {count} object.", "Deleted {count} objects.", count)
-            self.news.emit(News(message, lambda: self._undo(profile, planned, paths)))
         if trouble is not None:
             raise trouble
+        message = count_text("Deleted {count} object.", "Deleted {count} objects.", count)
+        self.news.emit(News(message, partial(self._undo, profile, planned, paths) if keeps else None))
 
     def _undo(self, profile: str, removed: Sequence[Transfer], paths: Sequence[ObjectPath]) -> None:
         for row in removed:
@@ -154,28 +164,19 @@ class Deleting(QObject):
             message = text("There was nothing to restore.")
         self.news.emit(News(message))
 
-    async def _keeps_versions(self, profile: str, bucket: str) -> bool:
-        try:
-            return await self._mover.planes.run(profile, lambda plane: plane.keeps_versions(bucket))
-        except AppError:
-            return False  # nobody knows, so nothing is promised
+
+def topic_of(profile: str, path: ObjectPath) -> Topic:
+    """What *Show* leads to."""
+    return Topic(Subject.PLACE, str(path), profile)
 
 
 def _names(paths: Sequence[ObjectPath]) -> str:
     return ", ".join(str(path) for path in paths[:_NAMED]) + (" …" if len(paths) > _NAMED else "")
 
 
-def _question(paths: Sequence[ObjectPath], planned: Sequence[Transfer], *, keeps: bool) -> Text:
+def _question(paths: Sequence[ObjectPath], planned: Sequence[Transfer]) -> Text:
     names, count = _names(paths), sum(row.removals for row in planned)
     size = size_words(sum(row.removal_bytes for row in planned))
-    if keeps:
-        return count_text(
-            "Delete {count} object ({size})? It is {names}. It can be undeleted.",
-            "Delete {count} objects ({size})? They are {names}. They can be undeleted.",
-            count,
-            size=size,
-            names=names,
-        )
     return count_text(
         "Delete {count} object ({size}) permanently? It is {names}. This cannot be undone.",
         "Delete {count} objects ({size}) permanently? They are {names}. This cannot be undone.",

@@ -1,4 +1,4 @@
-"""Copying, moving and renaming within an account: names that are taken are asked about, the rest is a transfer."""
+"""Copying, moving and renaming within an account: names that are taken are asked about; what was moved goes back."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import Conflict, InvalidInput
-from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost, size_words
+from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost
 from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.orders import relocation_of
-from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.tasks import TaskScope
-from traindeck.viewmodels.ports import Confirm
-from traindeck.viewmodels.storage.deleting import finished, settled
+from traindeck.viewmodels.storage.deleting import News, finished, topic_of
 
 if TYPE_CHECKING:
-    from traindeck.services.transfers import Transfer, Transfers
+    from traindeck.services.transfers import Transfers
 
 
 OBJECTS = "application/x-traindeck-objects"
@@ -109,6 +107,10 @@ class Moving(QObject):
     """What is in this folder is other than it was."""
     arrived = Signal(object)
     """This folder came with all that is below it."""
+    news = Signal(object)
+    """News."""
+    renamed = Signal(str, object)
+    """In this account, what has another name now, under which it is known from now on."""
 
     def __init__(self, mover: Transfers, scope: TaskScope) -> None:
         super().__init__()
@@ -122,10 +124,9 @@ class Moving(QObject):
         profile: str,
         target: ObjectPath,
         ask: AskTaken,
-        confirm: Confirm | None = None,
         done: Callable[[], None] | None = None,
     ) -> None:
-        """Bring what is carried into a folder; `confirm` is asked before whole folders are moved."""
+        """Bring what is carried into a folder; `ask` is asked where names are taken there."""
         target = target.as_folder()
 
         async def put() -> None:
@@ -143,9 +144,10 @@ class Moving(QObject):
                         text("“{target}” is inside “{source}”.", target=str(target), source=str(path)),
                         text("Choose a place outside of it."),
                     )
-            wanted = await self._agreed(profile, target, [_Wanted(path, _name(path)) for path in paths], ask)
+            wanted, is_loss = await self._agreed(profile, target, [_Wanted(path, _name(path)) for path in paths], ask)
             if wanted:
-                await self._carry_out(profile, wanted, target, is_cut=carried.is_cut, confirm=confirm)
+                await self._carry_out(profile, wanted, target, is_cut=carried.is_cut)
+                self._tell(profile, wanted, target, is_cut=carried.is_cut, can_undo=not is_loss)
             if done is not None:
                 done()
 
@@ -164,8 +166,10 @@ class Moving(QObject):
     def _start(self, work: Callable[[], Awaitable[None]]) -> None:
         self._scope.start(f"move #{next(self._numbers)}", work)
 
-    async def _agreed(self, profile: str, target: ObjectPath, wanted: list[_Wanted], ask: AskTaken) -> list[_Wanted]:
-        """With names that are free, or may be written over."""
+    async def _agreed(
+        self, profile: str, target: ObjectPath, wanted: list[_Wanted], ask: AskTaken
+    ) -> tuple[list[_Wanted], bool]:
+        """With names that are free, or may be written over; and whether any of them is."""
         taken = await self._mover.taken(profile, target, [entry.name for entry in wanted])
         twice = {name for name, times in Counter(entry.name for entry in wanted).items() if times > 1}
         beside = [entry for entry in wanted if entry.path.parent == target]  # a copy beside itself has another name
@@ -174,7 +178,7 @@ class Moving(QObject):
         if meant:
             answer = await ask(target, sorted({entry.name for entry in meant}))
         if answer is None:
-            return []
+            return [], False
         if answer is Taken.SKIP:
             skipped = {entry for entry in meant if entry.name in taken}
             wanted = [entry for entry in wanted if entry not in skipped]
@@ -182,7 +186,8 @@ class Moving(QObject):
         numbered_ones = set(renamed)
         kept = [entry for entry in wanted if entry not in numbered_ones]
         renamed = [entry for entry in wanted if entry in numbered_ones]
-        return [*kept, *await self._with_free_names(profile, target, renamed, {one.name for one in kept} | taken)]
+        free = await self._with_free_names(profile, target, renamed, {one.name for one in kept} | taken)
+        return [*kept, *free], bool(meant) and answer is Taken.REPLACE
 
     async def _with_free_names(
         self, profile: str, target: ObjectPath, wanted: Sequence[_Wanted], used: set[str]
@@ -212,6 +217,43 @@ class Moving(QObject):
                 text("Choose another name, or move that away first."),
             )
         await self._carry_out(profile, [entry], path.parent, is_cut=True)
+        there = path.parent.join(entry.name)
+        self.renamed.emit(profile, there)
+        message = text("Renamed “{old}” to “{name}”.", old=path.name, name=name)
+        self.news.emit(News(message, partial(self.rename, profile, there, path.name), topic_of(profile, there)))
+
+    def _tell(
+        self, profile: str, wanted: Sequence[_Wanted], target: ObjectPath, *, is_cut: bool, can_undo: bool
+    ) -> None:
+        names, there = {"name": wanted[0].path.name, "target": str(target)}, target.join(wanted[0].name)
+        message = count_text(
+            "Copied “{name}” to {target}.", "Copied {count} objects and folders to {target}.", len(wanted), **names
+        )
+        if is_cut:
+            message = count_text(
+                "Moved “{name}” to {target}.", "Moved {count} objects and folders to {target}.", len(wanted), **names
+            )
+        undo = partial(self._bring_back, profile, tuple(wanted), target) if is_cut and can_undo else None
+        self.news.emit(News(message, undo, topic_of(profile, there)))
+
+    def _bring_back(self, profile: str, moved: Sequence[_Wanted], place: ObjectPath) -> None:
+        """Each to the folder it came from, under the name it had."""
+        self._start(partial(self._take_back, profile, moved, place))
+
+    async def _take_back(self, profile: str, moved: Sequence[_Wanted], place: ObjectPath) -> None:
+        origins: dict[ObjectPath, list[_Wanted]] = {}
+        for entry in moved:
+            back = _Wanted(place.join(entry.name), _name(entry.path))
+            origins.setdefault(entry.path.parent, []).append(back)
+        for origin, wanted in origins.items():
+            if taken := await self._mover.taken(profile, origin, [entry.name for entry in wanted]):
+                raise Conflict(
+                    text("There is something called “{name}” already.", name=min(taken).rstrip("/")),
+                    text("Nothing was moved back. Rename or move that away, then move the objects by hand."),
+                )
+        for origin, wanted in origins.items():
+            await self._carry_out(profile, wanted, origin, is_cut=True)
+        self.news.emit(News(text("The move was undone."), None, topic_of(profile, moved[0].path)))
 
     async def _carry_out(
         self,
@@ -220,21 +262,13 @@ class Moving(QObject):
         target: ObjectPath,
         *,
         is_cut: bool,
-        confirm: Confirm | None = None,
     ) -> None:
         ordered = groupby(sorted(wanted, key=lambda entry: entry.path), key=lambda entry: entry.path.bucket)
         orders = [
             relocation_of(profile, [(entry.path, entry.name) for entry in same], target, keeps_source=not is_cut)
             for _, same in ordered
         ]
-        numbers: list[int] = []
-        if confirm is not None and is_cut and any(entry.path.is_folder for entry in wanted):
-            planned = [await self._mover.planned(order, is_preview=True) for order in orders]
-            if not await self._is_meant(planned, target, confirm):
-                return
-            numbers = [row.id for row in planned]
-        else:
-            numbers = [await self._mover.begin(order) for order in orders]
+        numbers = [await self._mover.begin(order) for order in orders]
         try:
             trouble = await finished(self._mover, numbers)
         finally:
@@ -245,25 +279,6 @@ class Moving(QObject):
                     self.arrived.emit(target.join(entry.name))
         if trouble is not None:
             raise trouble
-
-    async def _is_meant(self, planned: Sequence[Transfer], target: ObjectPath, confirm: Confirm) -> bool:
-        is_meant = False
-        try:
-            if all(row.state is TransferState.READY for row in planned):
-                files = sum(row.files for row in planned)
-                size = size_words(sum(row.total_bytes or 0 for row in planned))
-                place = str(target)
-                question = count_text(
-                    "Move {count} object ({size}) to {target}?",
-                    "Move {count} objects ({size}) to {target}?",
-                    files,
-                    size=size,
-                    target=place,
-                )
-                is_meant = await confirm(question, text("Move"))
-        finally:
-            await settled(self._mover, planned, is_meant=is_meant)
-        return is_meant
 
 
 def check_name(name: str, path: ObjectPath) -> None:

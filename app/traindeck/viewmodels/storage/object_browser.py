@@ -18,6 +18,7 @@ from traindeck.runtime.tasks import Repeat, TaskScope, Work
 from traindeck.services.storage.bucket_listing import BucketListing, ListingProgress
 from traindeck.viewmodels.ports import Stateful
 from traindeck.viewmodels.storage.browser_rows import BrowserRows
+from traindeck.viewmodels.storage.deleting import News, topic_of
 from traindeck.viewmodels.storage.places import MissingPlace, missing_place
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class ObjectBrowser(Stateful):
     """Another place is shown."""
     created = Signal(object)
     """This folder has something new in it; None: there is a new bucket."""
+    news = Signal(object)
+    """News."""
     completed = Signal(list)
     """What the address that is being typed may become."""
 
@@ -366,6 +369,10 @@ class ObjectBrowser(Stateful):
         else:
             await (await self._connections.open(self.profile)).storage.create_bucket(missing.folder.bucket)
         self.created.emit(missing.folder.parent if missing.has_bucket else None)
+        words = text("Created the bucket “{name}”.", name=missing.folder.bucket)
+        if missing.has_bucket:
+            words = text("Created the folder “{name}”.", name=missing.folder.name)
+        self.news.emit(News(words, None, topic_of(self.profile, missing.folder)))
         self.go(missing.folder)
 
     async def _complete(self, typed: str) -> None:

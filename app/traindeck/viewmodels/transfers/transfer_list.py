@@ -240,20 +240,6 @@ class TransferList(QObject):
             else:
                 self._transfers.ask(_ACTS[asked], number)
 
-    def cancel(self, ids: Iterable[int], confirm: Confirm) -> None:
-        """One goes at once, for it can be taken up again; several only after a question."""
-        chosen = self.fitting(TransferAction.CANCEL, ids)
-        act = partial(self.do, TransferAction.CANCEL, chosen)
-        if len(chosen) > 1:
-            question = count_text(
-                "Cancel {count} transfer? Files already transferred are kept. “Try again” continues with the rest.",
-                "Cancel {count} transfers? Files already transferred are kept. “Try again” continues with the rest.",
-                len(chosen),
-            )
-            self._ask("cancel transfers", question, text("Cancel transfers"), confirm, act)
-        else:
-            act()
-
     def begin(self, ids: Iterable[int], confirm: Confirm) -> None:
         """Do what was planned; files are removed only after a question."""
         chosen = self.fitting(TransferAction.BEGIN, ids)

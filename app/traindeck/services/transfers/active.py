@@ -43,6 +43,7 @@ from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import gone, still_named
 from traindeck.services.transfers.ledger import Transfer
 from traindeck.services.transfers.ready import ReadyUnits, Unit
+from traindeck.services.transfers.rows import transfer_row
 
 if TYPE_CHECKING:
     from traindeck.services.transfers.engine import TransferEngine
@@ -457,49 +458,20 @@ class ActiveTransfer:
 
     @property
     def row(self) -> Transfer:
-        record, totals, files = self.record, self._totals, self._totals.files
-        is_known = record.is_planned and not self.is_planning
-        trouble = None if record.state.is_over or self.is_over.is_set() else self._trouble
+        trouble = None if self.record.state.is_over or self.is_over.is_set() else self._trouble
         waits, next_try = None, self._next_try if trouble else None
         if self._held_until is not None and trouble:
             waits = waits_for(trouble)
             left = self._held_until - asyncio.get_running_loop().time()
             next_try = utc_now() + timedelta(seconds=max(0.0, left)) if waits else None
-        return Transfer(
-            id=self.id,
-            kind=self.kind,
-            source=record.order.source,
-            target=record.order.target,
+        return transfer_row(
+            self,
+            self._totals,
             state=self._shown_state(waits),
-            profile=record.order.profile,
-            chosen=record.order.rules.chosen,
-            root=record.root,
-            total_bytes=totals.moving_bytes if is_known else None,
-            done_bytes=max(0, self.done_bytes),
-            files=totals.moving_files if is_known else 0,
-            done_files=files[ItemState.DONE] + (0 if record.state.is_over else totals.copied_files),
-            equal_files=files[ItemState.EQUAL],
-            skipped_files=files[ItemState.SKIPPED],
-            failed_files=self.failed_files,
-            verified_files=totals.verified,
-            different_files=files[ItemState.DIFFERENT],
-            missing_there=files[ItemState.MISSING_THERE],
-            missing_here=files[ItemState.MISSING_HERE],
-            unknown_files=files[ItemState.UNKNOWN],
-            removals=totals.removals,
-            removal_bytes=totals.removal_bytes,
-            is_move=self.is_move,
-            copied_files=totals.copied_files,
-            kept_files=files[ItemState.KEPT],
-            replaced_files=totals.replaced,
-            replacing_bytes=totals.replacing_bytes,
-            small_files=totals.small_files,
-            error=record.error or trouble,
-            waits_for=waits,
+            trouble=trouble,
+            waits=waits,
             tries=self._tries if trouble else 0,
             next_try=next_try,
-            started=record.started,
-            ended=record.ended,
         )
 
     def _shown_state(self, waits: WaitsFor | None) -> TransferState:

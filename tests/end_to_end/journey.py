@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from disk_watch import disk_watched
-from hands import Hands, tell
+from hands import Hands, plain, tell
 from looking import look_and_edit
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QToolButton, QWidget
 from reopening import open_old_home
 
 from traindeck.bootstrap import Program, run_program
@@ -28,6 +28,7 @@ from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.property_dialog import PropertyDialog
 from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.lab.lab_page_view import LabPageView
+from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.bucket_rules_pages import BucketTagsPage
@@ -450,6 +451,39 @@ async def use_without_the_disk(hands: Hands, folder: str) -> None:
     tell("asked the disk", who=found)
 
 
+async def read_the_menus(hands: Hands) -> None:
+    """What stands where, in both languages; then the palette is used by somebody outside."""
+    tell("window", id=int(hands.window.winId()))
+    for language in ("en", "zh_CN"):
+        window = hands.window
+        commands = [
+            {"id": one.id, "menu": one.menu, "contexts": list(one.contexts), "keys": one.shortcut, "scope": one.scope}
+            for one in window.commands.all()
+        ]
+        tell("menus", commands=commands, menus=_entries(window.menuBar()))
+        hands.program.models.preferences.choose_language("zh_CN" if language == "en" else "en")
+        await hands.until(lambda window=window: hands.window is not window and hands.window.is_painted)
+    tell("window", id=int(hands.window.winId()))
+    await hands.until(hands.window.isActiveWindow)
+    await hands.until(lambda: hands.window.commands.all())
+    tell("palette wanted")
+    await hands.until(lambda: hands.window.findChildren(CommandPalette))
+    palette = hands.window.findChildren(CommandPalette)[0]
+    await hands.until(lambda: palette.typed.text() == "dark")
+    await hands.until(lambda: hands.program.theme.chosen == "dark")
+    tell("done")
+
+
+def _entries(menu: QMenuBar | QMenu, where: str = "") -> dict[str, list[str]]:
+    """The entries of each menu below this one."""
+    actions = [action for action in menu.actions() if not action.isSeparator()]
+    found = {where: [action.text() for action in actions]}
+    for action in actions:
+        if isinstance(below := action.menu(), QMenu):
+            found |= _entries(below, f"{where}/{plain(action.text())}")
+    return found
+
+
 async def plan_sync(hands: Hands, view: BrowserView, folder: str) -> SyncDialog:
     view.came.emit()  # the one that is meant
     hands.window.commands.run("object.sync")
@@ -639,7 +673,7 @@ JOURNEYS: dict[str, Journey] = {
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
-        browse, look_and_edit, open_old_home,
+        browse, look_and_edit, open_old_home, read_the_menus,
     )
 }  # fmt: skip
 

@@ -45,13 +45,13 @@ QPushButton {
 }
 QPushButton:hover { background: $hover; }
 QPushButton:pressed, QPushButton:checked { background: $selection; color: $on_selection; }
-QPushButton:focus { border: 1px solid $link; }
+QPushButton:focus { border: 2px solid $link; padding: 3px 11px; }
 QPushButton:disabled { color: $disabled; border-color: $border; background: transparent; }
 QPushButton[role="primary"], QPushButton:default[role=""] {
     background: $accent; color: $on_accent; border: 1px solid $accent; font-weight: 600;
 }
 QPushButton[role="primary"]:hover { background: $accent_hover; border-color: $accent_hover; }
-QPushButton[role="primary"]:focus { border: 2px solid $text; padding: 3px 11px; }
+QPushButton[role="primary"]:focus { border: 2px solid $on_selection; padding: 3px 11px; }
 QPushButton[role="primary"]:disabled { background: $hover; color: $disabled; border-color: $border; }
 QPushButton[role="danger"] { color: $bad; }
 QPushButton[role="danger"]:hover { background: $bad_soft; }
@@ -60,11 +60,12 @@ QPushButton[role="flat"], QToolButton {
     background: transparent; color: $text; border: 1px solid transparent; border-radius: 5px; padding: 3px 6px;
 }
 QPushButton[role="flat"]:hover, QToolButton:hover { background: $hover; }
-QPushButton[role="flat"]:focus, QToolButton:focus { border: 1px solid $link; }
+QPushButton[role="flat"]:focus, QToolButton:focus { border: 2px solid $link; padding: 2px 5px; }
 QPushButton[role="flat"]:disabled, QToolButton:disabled { color: $disabled; background: transparent; }
 QToolButton:pressed, QToolButton:checked { background: $selection; color: $on_selection; }
 QToolButton::menu-indicator { image: none; }
 QToolButton[role="menu"] { border: 1px solid $border_strong; padding-right: 20px; }
+QToolButton[role="menu"]:focus { padding-right: 19px; }
 QToolButton[role="menu"]::menu-indicator {
     image: url(theme:chevron-down.svg); width: 10px; height: 10px;
     subcontrol-origin: padding; subcontrol-position: center right; right: 6px;
@@ -73,10 +74,12 @@ QPushButton[role="link"] {
     background: transparent; color: $link; border: 1px solid transparent; padding: 2px 4px; text-align: left;
 }
 QPushButton[role="link"]:hover { text-decoration: underline; }
-QPushButton[role="link"]:focus { border: 1px solid $link; }
+QPushButton[role="link"]:focus { border: 2px solid $link; padding: 1px 3px; }
 QPushButton[role="pill"] {
     background: $accent; color: $on_accent; border: none; border-radius: 13px; padding: 4px 14px;
 }
+QPushButton[role="pill"]:focus { border: 2px solid $on_selection; padding: 2px 12px; }
+QLabel:focus { border: 2px solid $link; border-radius: 4px; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {
     background: $surface; color: $text; border: 1px solid $border_strong; border-radius: 5px;
@@ -85,32 +88,37 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {
 QLineEdit, QPlainTextEdit, QTextEdit { placeholder-text-color: $dim; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { padding: 3px 7px; min-height: 18px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus,
-QComboBox:on { border: 1px solid $link; }
+QComboBox:on { border: 2px solid $link; }
+QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QComboBox:on { padding: 2px 6px; }
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled, QPlainTextEdit:disabled {
     color: $disabled; background: $window; border-color: $border;
 }
 QLineEdit[role="invalid"], QComboBox[role="invalid"], QSpinBox[role="invalid"] { border: 1px solid $bad; }
+QLineEdit[role="invalid"]:focus, QComboBox[role="invalid"]:focus, QSpinBox[role="invalid"]:focus {
+    border: 2px solid $bad;
+}
 QLineEdit[role="changed"], QComboBox[role="changed"], QSpinBox[role="changed"] { background: $warn_soft; }
 QPlainTextEdit[role="log"] { background: $sunken; border: none; border-radius: 0; padding: 4px; }
+QPlainTextEdit[role="log"]:focus { border: 2px solid $link; padding: 2px; }
 QListView[role="grid"] { background: $sunken; border: none; padding: 4px; }
 QComboBox { padding-right: 22px; }
+QComboBox:focus, QComboBox:on { padding-right: 21px; }
 QComboBox::drop-down { border: none; width: 22px; subcontrol-origin: padding; subcontrol-position: center right; }
 QComboBox::down-arrow { image: url(theme:chevron-down.svg); width: 12px; height: 12px; }
-QComboBox QLineEdit { border: none; padding: 0; background: transparent; }
+QComboBox QLineEdit, QComboBox QLineEdit:focus { border: none; padding: 0; background: transparent; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; outline: none; padding: 2px; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; background: transparent; width: 18px; }
 QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: $hover; }
 QAbstractSpinBox::up-arrow { image: url(theme:chevron-up.svg); width: 10px; height: 10px; }
 QAbstractSpinBox::down-arrow { image: url(theme:chevron-down.svg); width: 10px; height: 10px; }
 
-QCheckBox, QRadioButton { spacing: 7px; }
+QCheckBox, QRadioButton { spacing: 7px; border: 2px solid transparent; border-radius: 4px; }
+QCheckBox:focus, QRadioButton:focus { border-color: $link; }
 QCheckBox::indicator, QRadioButton::indicator { width: 15px; height: 15px; }
 QCheckBox::indicator { border: 1px solid $border_strong; border-radius: 4px; background: $surface; }
 QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url(theme:check.svg); }
 QRadioButton::indicator { border: 1px solid $border_strong; border-radius: 8px; background: $surface; }
 QRadioButton::indicator:checked { width: 7px; height: 7px; border: 5px solid $accent; }
-QRadioButton::indicator:focus { border-color: $link; }
-QCheckBox::indicator:focus { border: 1px solid $link; }
 QCheckBox::indicator:disabled { background: $window; border-color: $border; }
 
 QAbstractItemView {
@@ -122,6 +130,10 @@ QTreeView::item:hover, QListView::item:hover { background: $hover; }
 QTreeView::item:selected, QListView::item:selected, QTableView::item:selected {
     background: $selection; color: $on_selection;
 }
+QTreeView::item:selected:!active, QListView::item:selected:!active, QTableView::item:selected:!active {
+    background: $selection_idle; color: $text;
+}
+QTreeView::item:focus, QListView::item:focus, QTableView::item:focus { border: 1px solid $link; padding: 2px 3px; }
 QTreeView::branch:has-children:closed { image: url(theme:chevron-right.svg); }
 QTreeView::branch:has-children:open { image: url(theme:chevron-down.svg); }
 QHeaderView { background: $surface; border: none; }
@@ -170,7 +182,7 @@ QTabBar::tab {
 }
 QTabBar::tab:hover { color: $text; background: $hover; }
 QTabBar::tab:selected { color: $text; border-bottom: 2px solid $accent; }
-QTabBar::tab:focus { color: $link; }
+QTabBar::tab:focus { color: $link; border: 2px solid $link; border-radius: 4px; padding: 3px 10px 5px 10px; }
 QTabBar::close-button { image: url(theme:close.svg); subcontrol-position: right; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 4px; }
 
@@ -196,6 +208,7 @@ QFrame[role="palette"] { background: $surface; border: 1px solid $border_strong;
 QLineEdit[role="palette"] {
     border: none; border-bottom: 1px solid $border; border-radius: 0; padding: 9px 12px; font-size: ${heading_pt}pt;
 }
+QLineEdit[role="palette"]:focus { border: none; border-bottom: 1px solid $border; padding: 9px 12px; }
 QListView[role="palette"] { padding: 4px; }
 QListView[role="pages"] { background: $window; padding: 6px; }
 QListView[role="pages"]::item { padding: 4px 8px; border-radius: 5px; }

@@ -39,7 +39,8 @@ _COLORS = {
     "on_accent": ("#ffffff", "#ffffff"),
     "link": ("#175cc4", "#79b0ff"),  # the accent as text
     "selection": ("#d8e6fb", "#29456f"),
-    "on_selection": ("#14213a", "#f4f7fb"),
+    "selection_idle": ("#dde2ea", "#343b46"),  # while something else has the focus
+    "on_selection": ("#101c33", "#f4f7fb"),
     "good": ("#1a7438", "#5cc980"),
     "warn": ("#8a5a00", "#e0b04c"),
     "bad": ("#c4232f", "#ff8a84"),

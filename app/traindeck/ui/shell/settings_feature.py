@@ -1,4 +1,4 @@
-"""The room of the settings: its page, and a command for each setting."""
+"""The room of the settings: its page, and each setting in the palette."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from traindeck.domain.settings import SETTINGS
 from traindeck.domain.texts import say
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.finding import Entry
 from traindeck.viewmodels.shell.preferences import Preferences
 
 _PAGE = "settings"
@@ -23,9 +24,11 @@ class SettingsFeature(Feature):
         yield Command(
             "file.settings", say("Se&ttings"), self.open, shortcut="Ctrl+,", menu="file", group=95, icon="form"
         )
+
+    def offers(self) -> Iterable[Entry]:
         for setting in SETTINGS:
-            title = say("Setting: {title}", title=setting.title)
-            yield Command(f"settings.{setting.key}", title, partial(self.open, setting.key))
+            title = say(setting.title)
+            yield Entry(f"settings.{setting.key}", title, partial(self.open, setting.key), say("Setting"), "form")
 
     def open(self, key: str = "") -> None:
         """`key`: at this setting."""

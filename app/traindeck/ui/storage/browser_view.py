@@ -310,7 +310,6 @@ class BrowserView(ObjectList):
         self._pages.addWidget(self.empty)
         margins = (SPACE, HALF, HALF, HALF)
         layout.addLayout(row_of((self.footing, 1), self.listing, self.stop, self.more, margins=margins, spacing=HALF))
-        self.setFocusProxy(self.table)
         self.setAcceptDrops(True)
 
     def _connect(self) -> None:
@@ -373,6 +372,7 @@ class BrowserView(ObjectList):
             self.missing.show_missing(state.missing)
         is_there = rows.count > 0
         self._pages.setCurrentWidget(self.table if is_there else self.empty)
+        self.setFocusProxy(self.table if is_there else self.send)
         self.empty.say(*empty_words(state, rows))
         self.footing.setText(footing_words(state, rows, self.table.count_selected()))
         self.listing.setText(listing_words(state, rows))

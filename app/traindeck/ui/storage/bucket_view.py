@@ -207,7 +207,9 @@ class BucketView(ObjectList):
         for button in (self.fetch, self.trash):
             button.setEnabled(bool(chosen))
         show_words(self.busy, str(self._tree.state.busy or ""))
-        self._pages.setCurrentWidget(self.rows if self.model.rowCount() else self.empty)
+        has_rows = self.model.rowCount() > 0
+        self._pages.setCurrentWidget(self.rows if has_rows else self.empty)
+        self.setFocusProxy(self.rows if has_rows else self.add)
         if level.trouble is not None:
             # What concerns the whole account is told in the banner; here only why there is nothing to see.
             hint = "" if is_of_account(level.trouble) else say(level.trouble.hint)

@@ -1,0 +1,63 @@
+"""Every command of the whole program, where it stands and what its key is; and the palette under a window manager."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.servers.window_process import WindowProcess
+from support.servers.xvfb import Xvfb, is_installed
+from support.waiting import PATIENT_S
+
+
+def check(told: dict[str, Any], language: str) -> None:
+    commands, menus = told["commands"], told["menus"]
+    assert len(commands) > 70
+    assert [one["id"] for one in commands if not one["menu"]] == [], "each is in a menu"
+    keys = Counter((one["keys"], one["scope"]) for one in commands if one["keys"])
+    assert [key for key, times in keys.items() if times > 1] == []
+    of_window = {one["keys"] for one in commands if one["keys"] and not one["scope"]}
+    assert [one["id"] for one in commands if one["scope"] and one["keys"] in of_window] == []
+    assert len(menus[""]) == 8
+    for where, entries in menus.items():
+        letters = [mnemonic(entry) for entry in entries]
+        assert all(letters), f"{language} {where}: {entries}"
+        assert len(set(letters)) == len(letters), f"{language} {where}: {entries}"
+
+
+def mnemonic(entry: str) -> str:
+    entry = entry.replace("&&", "")
+    at = entry.find("&")
+    return entry[at + 1].upper() if at >= 0 else ""
+
+
+@pytest.mark.skipif(os.name == "nt" or not is_installed, reason="an X server and xdotool are Linux's")
+@pytest.mark.parametrize("manager", ["", pytest.param("openbox", marks=pytest.mark.long)])
+def test_every_command_has_its_menu_its_letter_and_its_key_and_the_palette_is_typed_into(
+    home: Path, manager: str
+) -> None:
+    with Xvfb() as screen:
+        managing = None
+        if manager:
+            managing = subprocess.Popen([manager], env=os.environ | screen.environment, stderr=subprocess.DEVNULL)
+        try:
+            with WindowProcess(home, "read_the_menus", environment=screen.environment) as window:
+                window.told("window")
+                for language in ("English", "Chinese"):
+                    check(window.told("menus"), language)
+                told = window.told("window")
+                if not manager:  # what it does for a person
+                    screen.do("windowfocus", "--sync", told["id"])
+                window.told("palette wanted")
+                screen.do("key", "ctrl+k", "d", "a", "r", "k", "Return")
+                window.told("done")
+                window.must_be_well()
+        finally:
+            if managing is not None:
+                managing.terminate()
+                managing.wait(PATIENT_S)

@@ -1,0 +1,182 @@
+"""Where the keyboard is can be seen, in both themes, on everything that takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QStringListModel, Qt
+from PySide6.QtGui import QColor, QImage, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QSpinBox,
+    QTabBar,
+    QTableView,
+    QToolButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from support.frame_bench import ICONS
+from support.qt_support import until
+from traindeck.ui.kit.tables import FocusedView
+from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS, Theme, set_role
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+
+class Rows(FocusedView, QListView):
+    """A list as the panels have it."""
+
+
+class Tree(FocusedView, QTreeView):
+    """A tree as the panels have it."""
+
+
+class Table(FocusedView, QTableView):
+    """A table as the panels have it."""
+
+
+def button(role: str) -> QPushButton:
+    made = QPushButton("Words")
+    set_role(made, role)
+    return made
+
+
+def tabs() -> QTabBar:
+    made = QTabBar()
+    made.addTab("One")
+    made.addTab("Two")
+    return made
+
+
+def tool() -> QToolButton:
+    made = QToolButton()
+    made.setText("Words")
+    made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return made
+
+
+def log() -> QPlainTextEdit:
+    made = QPlainTextEdit("Words")
+    set_role(made, "log")
+    return made
+
+
+def rows(kind: type[Rows | Tree | Table]) -> Rows | Tree | Table:
+    made = kind()
+    made.setModel(QStringListModel(["One", "Two", "Three", "Another"], made))
+    made.setCurrentIndex(made.model().index(1, 0))
+    return made
+
+
+ROLES = ("", "primary", "danger", "flat", "link", "pill")
+MAKERS: dict[str, Callable[[], QWidget]] = {
+    **{f"button {role}": (lambda role=role: button(role)) for role in ROLES},
+    "tool": tool, "tabs": tabs, "line": lambda: QLineEdit("Words"), "text": lambda: QPlainTextEdit("Words"),
+    "log": log, "combo": QComboBox, "spin": QSpinBox, "check": lambda: QCheckBox("Words"),
+    "radio": lambda: QRadioButton("Words"), "list": lambda: rows(Rows), "tree": lambda: rows(Tree),
+    "table": lambda: rows(Table),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["light", "dark"])
+def theme(request: pytest.FixtureRequest, qapp: QApplication) -> Iterator[Theme]:
+    theme = Theme(qapp, ICONS, request.param)
+    yield theme
+    theme.close()
+
+
+def contrast(one: str, other: str) -> float:
+    def light(name: str) -> float:
+        values = [QColor(name).redF(), QColor(name).greenF(), QColor(name).blueF()]
+        parts = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    brighter, darker = sorted((light(one), light(other)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+def count(image: QImage, color: QColor) -> int:
+    wanted = color.rgb()
+    return sum(image.pixel(x, y) == wanted for x in range(image.width()) for y in range(image.height()))
+
+
+async def test_every_kind_of_widget_gets_a_ring_that_can_be_seen(theme: Theme, qtbot: QtBot) -> None:
+    window, made = QWidget(), {name: make() for name, make in MAKERS.items()}
+    qtbot.addWidget(window)
+    column = QVBoxLayout(window)
+    for widget in made.values():
+        column.addWidget(widget)
+    other = QPushButton("elsewhere")
+    column.addWidget(other)
+    window.show()
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    for name, widget in made.items():
+        other.setFocus()
+        await until(other.hasFocus)
+        before = widget.grab().toImage()
+        widget.setFocus(Qt.FocusReason.TabFocusReason)
+        await until(widget.hasFocus)
+        after = widget.grab().toImage()
+        assert after.size() == before.size(), f"{name}: what is beside it would move"
+        ring = theme.color("on_selection" if name in ("button primary", "button pill") else "link")
+        assert count(after, ring) - count(before, ring) >= widget.height(), name
+
+
+@pytest.mark.parametrize("colors", [LIGHT_COLORS, DARK_COLORS])
+def test_the_ring_stands_out_from_what_is_around_it(colors: dict[str, str]) -> None:
+    for ground in ("window", "surface", "sunken", "hover", "selection", "selection_idle"):
+        assert contrast(colors["link"], colors[ground]) >= 3, ground
+    assert contrast(colors["on_selection"], colors["accent"]) >= 3
+    assert contrast(colors["text"], colors["selection_idle"]) >= 4.5
+
+
+async def test_a_selection_is_paler_while_something_else_has_the_focus(theme: Theme, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    column, views, other = QVBoxLayout(window), [rows(kind) for kind in (Rows, Tree, Table)], QPushButton("elsewhere")
+    for widget in (*views, other):
+        column.addWidget(widget)
+    window.show()
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    for view in views:
+        view.setFocus()
+        await until(view.hasFocus)
+        assert count(view.grab().toImage(), theme.color("selection")) > 100
+        other.setFocus()
+        await until(other.hasFocus)
+        image = view.grab().toImage()
+        assert count(image, theme.color("selection")) == 0
+        assert count(image, theme.color("selection_idle")) > 100
+
+
+async def test_letters_that_follow_one_another_look_for_a_row_and_are_no_command(theme: Theme, qtbot: QtBot) -> None:
+    view = rows(Rows)
+    qtbot.addWidget(view)
+    ran: list[str] = []
+    for letter in "OTH":
+        QShortcut(QKeySequence(letter), view, lambda letter=letter: ran.append(letter))
+    view.show()
+    view.activateWindow()
+    await until(view.isActiveWindow)
+    view.setFocus()
+    qtbot.keyClicks(view, "another")
+    assert view.currentIndex().data() == "Another"
+    assert ran == [], "letters of a name that is being typed"
+    view.keyboardSearch("")
+    QApplication.setKeyboardInputInterval(0)
+    qtbot.keyClicks(view, "t")
+    assert ran == ["T"], "the first letter is the command"

@@ -415,8 +415,9 @@ async def _close(program: Program) -> None:
         log.error("what still runs is not known: %s %s", error, error.detail)
         program.stop.set()  # staying open would not make it known
         return
-    here = [run for run in live if run.profile == LAB]
-    paid = len(live) - len(here)
+    # What another program began in the Lab goes on without us.
+    here = [run for run in live if run.profile == LAB and run.id in core.submission.begun]
+    paid = sum(run.profile != LAB for run in live)
     if here and core.lab.owns_process:
         title = say("Runs still going in the Lab: {count}", count=len(here))
         words = say("The Lab runs on this computer. Stop them with it, or let it finish them on its own?")

@@ -28,6 +28,7 @@ from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, LocalTrouble
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.lab import LabOwner, LabState
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.paths import Paths
 
@@ -63,6 +64,28 @@ async def test_a_job_goes_through_and_is_on_record_for_the_next_start(paths: Pat
         assert again.id == run.id and again.state is RunState.COMPLETED
         assert b"line 2" in core.logs.file(run.id, "worker-0").read(0)
     assert not (paths.lab / "running.json").exists()  # looking at records starts no Lab
+
+
+async def test_who_ends_leaves_a_lab_alive_in_which_another_program_has_a_job(paths: Paths, tmp_path: Path) -> None:
+    """The first of two programs over one home began the Lab; each has a job in it."""
+    code = code_in(tmp_path / "code")
+    async with Core(paths) as second:
+        async with Core(paths, lab_life=LabLife.OWNED) as first:
+            await ready(first)
+            mine = await first.submission.submit(spec(seconds=600.0), code)
+            theirs = await second.submission.submit(spec(seconds=600.0), code)
+        sight = await second.lab_keeper.look()
+        assert (sight.state, sight.owner) == (LabState.RUNNING, LabOwner.NOBODY)
+        training = (await second.connections.open(LAB)).training
+        async with TaskScope(reported) as scope:
+            scope.start("watch", second.watch.run)
+            assert (await second.watch.until_over(mine.id)).state is RunState.TERMINATED, "ours ended with us"
+            other = await training.show(theirs.job_id)
+            assert other is not None and not other.state.is_over
+            await second.run_service.stop(theirs.id)
+            await second.watch.until_over(theirs.id)
+        await second.lab_keeper.stop()
+    assert not (paths.lab / "running.json").exists()
 
 
 async def test_a_lab_killed_under_a_running_job_is_started_again_and_the_run_ends(paths: Paths, tmp_path: Path) -> None:

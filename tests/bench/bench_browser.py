@@ -116,7 +116,7 @@ def measure(objects: int, table_rows: list[str]) -> int:
         row("listed again, nothing changed", f"{time.perf_counter() - began:.1f} s", program)
         return 0
 
-    return run_program(Namespace(language="en", theme="light"), visit)
+    return run_program(Namespace(language="en", theme="light", opens=[]), visit)
 
 
 def section(rows: list[str], objects: int, load: float) -> str:

@@ -127,7 +127,7 @@ def show_ours(began: float, runs: int, settle_s: float) -> int:
         await program.stop.wait()
         return 0
 
-    return run_program(Namespace(language="en", theme="light"), visit, look_on)
+    return run_program(Namespace(language="en", theme="light", opens=[]), visit, look_on)
 
 
 # outside

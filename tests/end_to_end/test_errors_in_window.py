@@ -149,6 +149,16 @@ def test_without_a_keyring_and_with_a_wrong_secret_key(home: Path, tmp_path: Pat
     assert_nowhere(SK, home)
 
 
+def test_an_account_of_ones_own_takes_six_acts(home: Path, tmp_path: Path) -> None:
+    with LabProcess(tmp_path / "elsewhere") as lab, WindowProcess(
+        home, "own_account", lab.access_key, lab.region, lab.obs, lab.modelarts, lab.iam,
+        environment={"SECRET_KEY": lab.secret_key},
+    ) as window:  # fmt: skip
+        assert len(window.told("in use")["acts"]) <= 6
+        window.must_be_well()
+    assert_nowhere(lab.secret_key, home)
+
+
 def test_a_service_that_cannot_be_reached_is_not_taken_for_a_wrong_key(home: Path) -> None:
     nowhere = f"http://127.0.0.1:{closed_port()}"
     gone = f"Nothing answers at {nowhere.removeprefix('http://')}."

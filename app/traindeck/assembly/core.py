@@ -11,7 +11,7 @@ from traindeck.assembly.run_core import RunCore
 from traindeck.runtime.resources import resource
 from traindeck.services.desktop.notifications import DesktopNotifications
 from traindeck.services.jobs.choices import JobChoices
-from traindeck.services.jobs.runs import end_lab_runs
+from traindeck.services.jobs.runs import end_lab_runs, own_runs
 from traindeck.services.jobs.sample_project import SampleProject
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
@@ -35,7 +35,10 @@ class Core(RunCore):
         self.listings = BucketListings(connections, indexes.open, self.index)
         self.sample = SampleProject(resource("sample", "digits"), paths.sample, connections, self.transfers, self.disk)
         end_runs = partial(end_lab_runs, self.records, self.run_service, self.watch)
-        self.lab_keeper = LabKeeper(paths.lab, self.lab, pool(owned, 2, "lab folder"), end_runs)
+        own = partial(own_runs, self.records, self.submission.begun)
+        calls = pool(owned, 2, "lab folder")
+        self.lab_keeper = LabKeeper(paths.lab, self.lab, calls, end_runs, own, self.run_service.stop)
+        owned.push_async_callback(self.lab_keeper.leave)
         self.events = EventStore(paths.events, pool(owned, 1, "events"))
         owned.callback(self.events.close)
         self.notifications = DesktopNotifications()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -22,7 +23,10 @@ from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:  # the command line only looks at the folder
     from traindeck.assembly.lab_link import LabLink
+    from traindeck.domain.jobs.job import Run
     from traindeck.runtime.blocking import BlockingCalls, CancelToken
+
+log = logging.getLogger(__name__)
 
 _TELL_EVERY_S = 0.1
 STOP_S = 30.0
@@ -130,17 +134,36 @@ def _what_to_do(error: BaseException | None) -> Text:
     return text("Close what still uses its files, then try again.")
 
 
+async def _none() -> Sequence[Run]:
+    return ()
+
+
+async def _unstopped(_: str) -> None:
+    """Who has no runs there has none to stop."""
+
+
 class LabKeeper:
     """Looks in workers; `calls` is its own, so that a long count delays nobody else."""
 
     def __init__(
-        self, root: Path, link: LabLink, calls: BlockingCalls, end_runs: Callable[[], Awaitable[None]]
+        self,
+        root: Path,
+        link: LabLink,
+        calls: BlockingCalls,
+        end_runs: Callable[[], Awaitable[None]],
+        own_runs: Callable[[], Awaitable[Sequence[Run]]] = _none,
+        stop_run: Callable[[str], Awaitable[object]] = _unstopped,
     ) -> None:
-        """`end_runs` stops the jobs we sent there, so that their records and logs tell how they ended."""
+        """`end_runs` stops the jobs on record there, so that their records and logs tell how they ended.
+
+        `own_runs` are those that this program itself began, and `stop_run` stops one of them.
+        """
         self.root = root
         self._link = link
         self._calls = calls
         self._end_runs = end_runs
+        self._own_runs = own_runs
+        self._stop_run = stop_run
 
     async def look(self) -> LabSight:
         """How it stands at this moment."""
@@ -177,6 +200,23 @@ class LabKeeper:
         await self._prepare_end()
         async with self._link.ended(stay=True):
             await self._calls.run(lambda _: self._end_what_runs())
+
+    async def leave(self) -> None:
+        """This program ends, and its own Lab with it; with a job of another program in it that one lives on."""
+        if not self._link.owns_process:
+            return
+        own = {run.name: run for run in await self._own_runs()}
+        live = set((await self.contents()).live)
+        if live <= own.keys():
+            await self._link.close()
+            return
+        log.info("the Lab is left to the jobs of another program")
+        for run in (own[name] for name in live & own.keys()):
+            try:
+                await self._stop_run(run.id)
+            except AppError as error:
+                log.warning("a run of the Lab could not be stopped: %s %s", error, error.detail)
+        await self._link.close(keep_running=True)
 
     async def empty(self, on_files: Callable[[int], None]) -> None:
         """Remove all it holds, and have it run again; `on_files` hears how many files are gone, on the loop."""

@@ -295,7 +295,7 @@ async def test_what_is_said_of_the_keyring_is_true_after_each_try(theme: Theme, 
             assert (dialog.note.text(), service.added) == ("Nothing was kept.", [])
             assert "no keyring" in dialog.error.text()
         service.keyring_error = None
-        dialog._form.look_for_keyring()
+        dialog.form.look_for_keyring()
         await until(lambda: not dialog.session.isVisible())
         qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
         await until(lambda: "is kept in the system keyring (KWallet)" in dialog.note.text())

@@ -234,7 +234,7 @@ async def visit(program):
     print(Watch.elsewhere, "aiohttp" in sys.modules)
     return 0
 
-sys.exit(run_program(Namespace(language="en", theme="light"), visit))
+sys.exit(run_program(Namespace(language="en", theme="light", opens=[]), visit))
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,6 +130,11 @@ class RunService:
 log = logging.getLogger(__name__)
 
 _END_S = 10.0
+
+
+async def own_runs(records: RunStore, begun: Collection[str]) -> list[Run]:
+    """Of the ones that this program began, those that have not ended."""
+    return [run for run in await records.live() if run.id in begun and run.state.is_remote]
 
 
 async def end_lab_runs(records: RunStore, service: RunService, watch: RunWatch) -> None:

@@ -68,6 +68,8 @@ class Submission:
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
     changed: Listeners[Run] = field(default_factory=Listeners)
+    begun: set[str] = field(default_factory=set)
+    """The ids of the runs that this program itself began; another one may share the records."""
 
     def profile_for(self, spec: JobSpec, profile: str | None) -> str:
         """Where this job goes: what was asked for, else the Lab for a Lab job, else the current profile."""
@@ -176,6 +178,7 @@ class Submission:
         )
         async with self._alone(run.id):
             run = await self.records.add(run)
+            self.begun.add(run.id)
             self.changed.tell(run)
             return await self._send(run, bundle, stage)
 

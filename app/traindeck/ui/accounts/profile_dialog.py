@@ -138,7 +138,7 @@ class ProfileDialog(QDialog):
 
     def __init__(self, form: ProfileForm, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._form = form
+        self.form = form
         title = say("Keys of “{name}”", name=form.state.fields.name)
         self.setWindowTitle(title if form.state.is_change else say("Connect your account"))
         FileDrop(self, form.load)
@@ -164,16 +164,16 @@ class ProfileDialog(QDialog):
 
     def _build(self) -> None:
         intro = (
-            say("Paste new keys, or leave both fields empty to keep those in use ({key}).", key=self._form.key_hint)
-            if self._form.state.is_change
+            say("Paste new keys, or leave both fields empty to keep those in use ({key}).", key=self.form.key_hint)
+            if self.form.state.is_change
             else say("Paste the access key and the secret key, both at once if you like, or drop credentials.csv here.")
         )
         form = _form_layout()
-        self._row(form, "name", say("&Name"), say("Empty: {name}", name=self._form.usual_name))
-        self.fields["name"].setReadOnly(self._form.state.is_change)
+        self._row(form, "name", say("&Name"), say("Empty: {name}", name=self.form.usual_name))
+        self.fields["name"].setReadOnly(self.form.state.is_change)
         self._fill_regions()
         self._add(form, "region", say("R&egion"), self.region)
-        stays = say("Empty: stays as it is") if self._form.state.is_change else ""
+        stays = say("Empty: stays as it is") if self.form.state.is_change else ""
         self._row(form, "access_key", say("&Access key (AK)"), stays)
         self._row(form, "secret_key", say("&Secret key (SK)"), stays)
         self._build_more(stays)
@@ -224,7 +224,7 @@ class ProfileDialog(QDialog):
         _head(form, say("The way there"))
         self._row(form, "proxy", say("Prox&y"), "http://proxy.campus.cn:8080")
         self._row(form, "proxy_user", say("Proxy &user"), say("Only where it asks for one"))
-        self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self._form.state.fields.proxy_user else "")
+        self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self.form.state.fields.proxy_user else "")
         self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
         self.more_box = QWidget()
         self.more_box.setLayout(form)
@@ -255,7 +255,7 @@ class ProfileDialog(QDialog):
         self.region.setMinimumContentsLength(30)
         for region, _, _ in REGIONS:
             self.region.addItem(f"{region_words(region)}  ({region})", region)
-        chosen = self._form.state.fields.region
+        chosen = self.form.state.fields.region
         self.region.setCurrentIndex(self.region.findData(chosen))
         if self.region.currentIndex() < 0:
             self.region.setEditText(chosen)
@@ -272,16 +272,16 @@ class ProfileDialog(QDialog):
 
     def _bind(self) -> None:
         for name, edit in self.fields.items():
-            edit.textEdited.connect(partial(self._form.set, name))
+            edit.textEdited.connect(partial(self.form.set, name))
         self.region.currentTextChanged.connect(self._on_region)
-        self.signature.currentIndexChanged.connect(lambda _: self._form.set("signature", self.signature.currentData()))
-        self.path_style.toggled.connect(partial(self._form.set, "path_style"))
+        self.signature.currentIndexChanged.connect(lambda _: self.form.set("signature", self.signature.currentData()))
+        self.path_style.toggled.connect(partial(self.form.set, "path_style"))
         self.more.toggled.connect(self._show_more)
-        self._form.changed.connect(self._refresh)
+        self.form.changed.connect(self._refresh)
 
     def _on_region(self, shown: str) -> None:
         at = self.region.findText(shown)
-        self._form.set("region", str(self.region.itemData(at)) if at >= 0 else shown)
+        self.form.set("region", str(self.region.itemData(at)) if at >= 0 else shown)
 
     def _show_more(self, is_wanted: bool) -> None:
         self.more_box.setVisible(is_wanted)
@@ -289,7 +289,7 @@ class ProfileDialog(QDialog):
             QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(self.fields["token"]))
 
     def _refresh(self) -> None:
-        state = self._form.state
+        state = self.form.state
         self._show_values()
         self._show_mistakes()
         trouble = state.error or (state.keyring_trouble if state.has_no_keyring else None)
@@ -307,7 +307,7 @@ class ProfileDialog(QDialog):
             QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(self.checks))
 
     def _show_values(self) -> None:
-        fields = self._form.state.fields
+        fields = self.form.state.fields
         for name, edit in self.fields.items():
             held = getattr(fields, name)
             value = held.reveal() if name in SECRETS else held
@@ -317,7 +317,7 @@ class ProfileDialog(QDialog):
         self.path_style.setChecked(fields.path_style)
 
     def _show_mistakes(self) -> None:
-        errors = self._form.state.errors
+        errors = self.form.state.errors
         for name, hint in self._wrong.items():
             message = errors.get(name)
             hint.setText(say(message) if message else "")
@@ -330,7 +330,7 @@ class ProfileDialog(QDialog):
             self.area.ensureWidgetVisible(self.fields[hidden[0]])
 
     def _note(self) -> str:
-        state = self._form.state
+        state = self.form.state
         if state.is_temporary and state.expires is not None:
             ends = moment_words(state.expires)
             return say("Temporary keys are kept for this session only. These end at {time}.", time=ends)

@@ -41,6 +41,7 @@ from traindeck.viewmodels.shell.window_state import WindowState
 
 if TYPE_CHECKING:  # loaded while the frame is in sight already
     from traindeck.assembly.core import Core
+    from traindeck.left_open import LeftOpen
     from traindeck.services.accounts.connections import LabAddress
     from traindeck.ui.qt.watchdog import Stall
     from traindeck.ui.shell.feature import Shell
@@ -168,6 +169,7 @@ async def _main(
 
         await _loaded(*ADAPTERS, *(f"traindeck.{name}" for name in _SERVICES))
         await _loaded_here(_ROOMS)
+        from traindeck.left_open import LeftOpen
         from traindeck.ui.qt.watchdog import REST_BEAT_S, StallWatchdog
         from traindeck.workspace import Models, Workspace
 
@@ -180,7 +182,8 @@ async def _main(
         await workspace.build()
         program = Program(application, core, models, workspace, theme, stop)
         furniture.callback(lambda: program.workspace.shell.dispose())
-        _in_use(program, scope, start)
+        left_open = LeftOpen(core, models, scope)
+        _in_use(program, scope, start, left_open)
         watchdog = StallWatchdog(partial(_note_stall, program), rest_s=REST_BEAT_S)
         owned.callback(watchdog.close)
         gc.freeze()  # what came after the collector, while the window filled, lives to the end as well
@@ -191,6 +194,7 @@ async def _main(
         scope.start("settle open submissions", core.submission.settle)
         scope.start("take up transfers", core.transfers.take_up)
         status = await _until_stopped(program, scope, guest)
+        left_open.close()
         program.workspace.window.save_layout()
         program.workspace.window.hide()
         # Whatever still hangs now, say who, and go: all that matters is on disk.
@@ -259,15 +263,14 @@ def _first_runs(core: Core, scope: TaskScope, shell: Shell) -> RunList:
     return runs
 
 
-def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
+def _in_use(program: Program, scope: TaskScope, start: _Start, left_open: LeftOpen) -> None:
     """From now on the window answers to everything, also to another language."""
     from traindeck.ui.shell.feature import Shell
-    from traindeck.workspace import OpenPages, Workspace
+    from traindeck.workspace import Workspace
 
     core, models, theme = program.core, program.models, program.theme
 
-    def show(workspace: Workspace, pages: OpenPages) -> None:
-        workspace.start(pages)
+    def watch_visibility(workspace: Workspace) -> None:
         handle = workspace.window.windowHandle()
         if handle is not None:
             handle.visibilityChanged.connect(note_visibility)
@@ -305,7 +308,10 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
                 window.panel(panel_id)
                 await asyncio.sleep(0)
             program.workspace = fresh
-            show(program.workspace, pages)
+            await fresh.reopen(pages)
+            fresh.start(pages.syncs)
+            watch_visibility(fresh)
+            left_open.follow(fresh)
             await asyncio.sleep(0)
             old.shell.dispose()
             note_visibility()
@@ -317,7 +323,16 @@ def _in_use(program: Program, scope: TaskScope, start: _Start) -> None:
         scope.start("close", partial(_close, program))
 
     start.close = close
-    show(program.workspace, OpenPages())
+
+    async def take_up() -> None:
+        async with changing:
+            workspace = program.workspace
+            await left_open.take_up(workspace)
+            left_open.follow(workspace)
+
+    program.workspace.start()
+    watch_visibility(program.workspace)
+    scope.start("open what was left open", take_up)
     models.preferences.language_changed.connect(on_language)
     models.preferences.until_free = until_free
     models.preferences.theme_changed.connect(theme.choose)

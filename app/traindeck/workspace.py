@@ -40,7 +40,7 @@ from traindeck.ui.shell.clock_settings import has_clock_settings, open_clock_set
 from traindeck.ui.shell.desktop_feature import DesktopFeature, bring_to_front
 from traindeck.ui.shell.events_feature import EventsFeature
 from traindeck.ui.shell.feature import Feature, Shell
-from traindeck.ui.shell.frame_feature import WELCOME, FrameFeature
+from traindeck.ui.shell.frame_feature import FrameFeature
 from traindeck.ui.shell.problem_report_feature import ProblemReportFeature
 from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
@@ -237,8 +237,8 @@ def _storage(core: Core, scope: TaskScope, notices: Notices, settings: Settings)
 class OpenPages:
     """The tabs of a window and its open forms, for the window that takes its place."""
 
-    # A run, a bucket, or the key of a page of which there is one.
-    pages: tuple[object, ...] = (WELCOME,)
+    # The folder of a bucket, or the key of a page.
+    pages: tuple[object, ...] = ()
     current: int = 0
     syncs: tuple[SyncForm, ...] = ()
     """What was typed in dialogs that synchronize a folder."""
@@ -271,13 +271,24 @@ class Workspace:
         await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open))
         shell.add_commands()
 
-    def start(self, pages: OpenPages) -> None:
+    async def reopen(self, pages: OpenPages) -> None:
+        """The page in front at once, the others behind it, one after the other."""
+        if not pages.pages:
+            return
+        tabs = self.window.tabs
+        self.shell.restore(pages.pages[pages.current])
+        for place, page in enumerate(pages.pages):
+            if place == pages.current:
+                continue
+            await asyncio.sleep(0)
+            with tabs.opening_behind():
+                self.shell.restore(page)
+            tabs.tabBar().moveTab(tabs.count() - 1, min(place, tabs.count() - 1))
+
+    def start(self, syncs: Sequence[SyncForm] = ()) -> None:
         """Show the window, then bring in what takes time."""
-        for page in pages.pages:
-            self.shell.restore(page)
-        self.window.tabs.setCurrentIndex(pages.current)
         self.window.show()
-        for form in pages.syncs:
+        for form in syncs:
             self._transfers.open_sync(form)
         models = self._models
         models.status.load()

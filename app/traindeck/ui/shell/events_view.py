@@ -145,7 +145,7 @@ class EventTable(KeyedView, QTableView):
 
     def __init__(self) -> None:
         super().__init__()
-        plain_table(self, say("Events"))
+        plain_table(self, say("Events"), kept_as="events")
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.doubleClicked.connect(self.show_wanted)

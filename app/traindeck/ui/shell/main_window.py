@@ -14,6 +14,7 @@ from traindeck.ui.shell.arrangements import FIRST_SIZE, Arrangement, Arrangement
 from traindeck.ui.shell.bars import NoticeBar
 from traindeck.ui.shell.docks import Docks, Make, Panel
 from traindeck.ui.shell.folding import Folding
+from traindeck.ui.shell.kept_widgets import KeptWidgets
 from traindeck.ui.shell.menus import SPACER, Menus
 from traindeck.ui.shell.page_tabs import PageTabs
 from traindeck.viewmodels.shell.commands import Commands
@@ -72,9 +73,12 @@ class MainWindow(QMainWindow):
         self.tabs.closed.connect(self.tab_closed)
         self.setCentralWidget(self.tabs)
         self.statusBar()
+        self._kept = KeptWidgets(state, self)
+        self.tabs.opened.connect(self._kept.take)
         self._docks = Docks(self, theme, panels)
         self._docks.made.connect(self.panel_made)
         self.menus = Menus(self, commands, theme, toolbar)
+        self.panel_made.connect(self._on_panel)
         self.notice_bar = NoticeBar(notices, theme)
         self._place_for_notices()
         self._folding = Folding(self, self._docks, self.show_dock, lambda: not self.arrangements.is_whole)
@@ -208,6 +212,12 @@ class MainWindow(QMainWindow):
         if self.isVisible():
             self._noting.start()
         self.commands.refresh()
+
+    def _on_panel(self, panel_id: str) -> None:
+        """Its commands have their keys in it, and its columns are as they were."""
+        panel = self.panel(panel_id)
+        self.menus.give_keys(panel_id, panel)
+        self._kept.take(panel)
 
     def _toggle_whole(self, panel_id: str) -> None:
         self.arrangements.toggle_whole(panel_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
@@ -59,6 +61,8 @@ class PageTabs(QTabWidget):
 
     closed = Signal(str)
     """The page of this key is about to be deleted."""
+    opened = Signal(QWidget)
+    """This page is new."""
     changed = Signal()
     """A page came, went, moved, or is in front now."""
 
@@ -66,6 +70,7 @@ class PageTabs(QTabWidget):
         super().__init__()
         self._theme = theme
         self._pages: dict[str, QWidget] = {}
+        self._opens_behind = False
         bar = PageTabBar()
         self.setTabBar(bar)
         self.setDocumentMode(True)
@@ -97,8 +102,19 @@ class PageTabs(QTabWidget):
             page.setObjectName(f"page.{key}")
             self._pages[key] = page
             self.addTab(page, title)
-        self.setCurrentWidget(page)
+            self.opened.emit(page)
+        if not self._opens_behind:
+            self.setCurrentWidget(page)
         return page
+
+    @contextmanager
+    def opening_behind(self) -> Iterator[None]:
+        """What is opened meanwhile does not come to the front."""
+        self._opens_behind = True
+        try:
+            yield
+        finally:
+            self._opens_behind = False
 
     def rename(self, key: str, title: str) -> None:
         if key in self._pages:

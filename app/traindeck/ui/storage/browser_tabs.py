@@ -100,7 +100,6 @@ class BrowserTabs:
         browser = self.browse(profile, place, f"{key} {id(self)}")
         browser.moved.connect(partial(self._retitle, key))
         self._browsers[key] = browser
-        browser.start()
         view = BrowserView(browser, self.tree, self.favourites, self.theme, self.confirm)
         self.extend(view)
         return view

@@ -148,6 +148,9 @@ class BrowserView(ObjectList):
         self.search.setAccessibleName(say("Search in names, here and below"))
         self.search.setClearButtonEnabled(True)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
+        # What was left open behind another tab is read when somebody looks at it.
+        self._starting = QTimer(self, singleShot=True, interval=0)
+        self._starting.timeout.connect(self._start)
         self._leaving = QTimer(self, singleShot=True, interval=_HIDDEN_MS)
         self.address_trouble = sentence("", "error")
         self.address_trouble.setContentsMargins(SPACE, HALF, SPACE, 0)
@@ -168,6 +171,11 @@ class BrowserView(ObjectList):
         super().showEvent(event)
         self._leaving.stop()
         self.browser.watch(True)
+        self._starting.start()
+
+    def _start(self) -> None:
+        if self.isVisible():
+            self.browser.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

@@ -169,7 +169,7 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         self._current_id = 0
         self._searched = ""
         self.setModel(model)
-        plain_table(self, say("Objects"))
+        plain_table(self, say("Objects"), kept_as="objects")
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.take_drops()

@@ -121,7 +121,7 @@ class TransferTable(KeyedView, QTableView):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        plain_table(self, say("Transfers"))
+        plain_table(self, say("Transfers"), kept_as="transfers")
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setItemDelegateForColumn(TransferTableModel.PROGRESS, ProgressDelegate(theme, self))
         self.setItemDelegateForColumn(TransferTableModel.FILES, EndElidedDelegate(self))

@@ -163,6 +163,21 @@ class JobForm(QObject):
         self._fill(spec, base, None, origin)
         self._follow_target(origin.profile if origin else None)
 
+    @property
+    def is_untouched(self) -> bool:
+        """Nothing was typed into it, and nothing was loaded."""
+        return replace(self.state.spec, target=_EMPTY.target) == _EMPTY and self.state.file is None
+
+    def take_up(
+        self, spec: JobSpec, base: Path, file: Path | None, origin: Run | None, profile: str, *, is_unsaved: bool
+    ) -> None:
+        """What stood in it when the program ended."""
+        self._fill(spec, base, file, origin)
+        self._follow_target(profile)
+        if is_unsaved:
+            self._clean = _EMPTY
+            self._become(self.state)
+
     def set_field(self, name: str, value: str | int | tuple[str, ...]) -> None:
         if getattr(self.state.spec, name) == value:
             return

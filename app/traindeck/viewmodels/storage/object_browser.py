@@ -95,10 +95,13 @@ class ObjectBrowser(Stateful):
         self._trail = [self.state.place]
         self._at = 0
         self._is_watched = True
+        self._is_started = False
         self._swept_folder = ""
 
     def start(self) -> None:
-        self._arrive(self.state.place)
+        """Once: it is asked for whenever somebody looks."""
+        if not self._is_started:
+            self._arrive(self.state.place)
 
     def close(self) -> None:
         for work in ("show", "read", "sweep", "complete", "resolve", "create", "count", "choose"):
@@ -218,6 +221,7 @@ class ObjectBrowser(Stateful):
     # inside
 
     def _arrive(self, place: ObjectPath) -> None:
+        self._is_started = True
         if place.bucket != self.state.place.bucket:
             self._listing = None
             self._scope.cancel(self._named("sweep"))

@@ -147,7 +147,11 @@ def short_cut() -> list[tuple[str, str]]:
     left = [one for one in commands if one not in dict(found)]
     quick = [one for one in HOSTILE if one not in ("silence", "a dripping head", "100-continue without end")]
     found += [("obs cat", "another content"), ("obs pack", "another content")]
-    found += [("obs stat, a bucket", "a negative length"), ("obs lifecycle", "two lengths")]
+    found += [
+        ("obs versioning", "deep XML"),
+        ("obs stat, a bucket", "a negative length"),
+        ("obs lifecycle", "two lengths"),
+    ]
     found += [("obs lifecycle", "fewer bytes than announced"), ("obs tagging, an object", "fewer bytes than announced")]
     found += list(zip(itertools.cycle(left), HOSTILE, strict=False))
     done = dict(found)

@@ -266,7 +266,7 @@ class ObsSettings:
         try:
             return document(xml, kind.root, *kind.also)
         except ValueError as error:
-            if "<ListBucketResult" in xml[:1000]:
+            if _is_list(xml):  # the question was taken for one for the bucket
                 raise NotOffered(
                     text("{host} has no such setting for buckets.", host=self._account.service.host),
                     text("Nothing was changed."),
@@ -299,3 +299,11 @@ def _written(make: Callable[[Any], ET.Element], rules: object) -> ET.Element:
 
 def _unusable(wrong: Text) -> InvalidInput:
     return InvalidInput(wrong, text("Nothing was changed."))
+
+
+def _is_list(xml: str) -> bool:
+    try:
+        document(xml, "ListBucketResult")
+    except ValueError:
+        return False
+    return True

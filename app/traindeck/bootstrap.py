@@ -170,12 +170,14 @@ async def _main(
         await _loaded(*ADAPTERS, *(f"traindeck.{name}" for name in _SERVICES))
         await _loaded_here(_ROOMS)
         from traindeck.left_open import LeftOpen
+        from traindeck.ui.kit.dialogs import last_folders
         from traindeck.ui.qt.watchdog import REST_BEAT_S, StallWatchdog
         from traindeck.workspace import Models, Workspace
 
         models = Models(core, scope, notices, layout, settings, asked, runs)
         owned.callback(models.close)
         layout.keep_with(core.disk, scope)
+        last_folders.keep_with(layout.get("folders"), partial(layout.put, "folders"))
         models.preferences.language_changed.connect(lambda: qt_texts.speak(models.preferences.language))
         await asyncio.sleep(0)
         workspace = Workspace(shell, models)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from disk_watch import disk_watched
 from hands import Hands, plain, tell
+from leaving import find_open, leave_open
 from looking import look_and_edit
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
@@ -706,7 +707,7 @@ JOURNEYS: dict[str, Journey] = {
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, own_account, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
-        browse, look_and_edit, open_old_home, read_the_menus,
+        browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
     )
 }  # fmt: skip
 

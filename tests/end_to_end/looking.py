@@ -51,6 +51,8 @@ async def look_and_edit(hands: Hands) -> None:
     pieces: list[bytes] = []
     await core.planes.run("lab", lambda plane: plane.get(BUCKET.join("notes.txt"), pieces.append))
     tell("stored", words=b"".join(pieces).decode())
+    hands.window.activateWindow()
+    await hands.until(hands.window.isActiveWindow)  # the editor was
     await hands.choose_cell(view.table, 1, 0)
     await hands.press(Qt.Key.Key_Space)
     await hands.until(lambda: not panel.isVisible())

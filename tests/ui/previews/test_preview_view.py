@@ -239,19 +239,15 @@ async def test_who_asks_for_more_the_moment_a_page_came_gets_it(tmp_path: Path, 
 
 async def test_nothing_is_read_while_nobody_looks(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
-        qtbot.keyClick(on.tab.table, Qt.Key.Key_Space)
+        on.place.toggle()
         assert not on.place.is_open and not on.panel.isVisible()
         on.tab.table.select(on.rows().index("a.txt"))
         await until(lambda: on.preview.state.place == BUCKET.join("a.txt"))
         assert on.preview.state.pages == ()
         assert not on.preview.state.is_reading
-        qtbot.keyClick(on.tab.table, Qt.Key.Key_Space)
-        assert on.tab.table.ranges(), "the space bar does not change what is chosen"
+        on.place.toggle()
         assert on.tab.table.hasFocus(), "to go on from row to row"
         await until(lambda: on.panel.text.toPlainText().startswith("第一行"))
-        on.tab.search.setFocus()
-        qtbot.keyClicks(on.tab.search, "a b")
-        assert on.place.is_open, "in a field a space is a space"
 
 
 async def test_the_preview_stands_where_it_stood(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

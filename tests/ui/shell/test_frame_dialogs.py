@@ -30,7 +30,7 @@ from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
-from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked
+from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, choose_folder, last_folders
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.frame_feature import About
 from traindeck.ui.shell.welcome_page import WelcomePage
@@ -236,3 +236,29 @@ async def test_about_names_the_version(theme: Theme) -> None:
     await until(about.isVisible)
     about.reject()
     parent.deleteLater()
+
+
+async def test_a_dialog_for_files_begins_where_the_last_one_ended(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    kept: list[dict[str, str]] = []
+    (tmp_path / "deep").mkdir()
+    last_folders.keep_with({}, kept.append)
+    try:
+        for _ in range(2):
+            dialog = choose_folder(None, "Where to", lambda _: None)  # type: ignore[arg-type]
+            qtbot.addWidget(dialog)
+            if kept:
+                assert dialog.directory().absolutePath() == str(tmp_path / "deep")
+                dialog.reject()
+            else:
+                dialog.setDirectory(str(tmp_path / "deep"))
+                dialog.accept()
+                assert kept == [{"folder": str(tmp_path / "deep")}]
+                last_folders.keep_with(kept[0], kept.append)  # as at the next start
+        elsewhere = choose_folder(None, "Where to", lambda _: None, tmp_path)  # type: ignore[arg-type]
+        qtbot.addWidget(elsewhere)
+        assert elsewhere.directory().absolutePath() == str(tmp_path), "who is told where to begin begins there"
+        elsewhere.reject()
+    finally:
+        last_folders.keep_with({}, kept.append)

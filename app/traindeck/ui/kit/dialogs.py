@@ -202,16 +202,49 @@ class ErrorReport(QDialog):
         self.copy.setText(say("Copied"))
 
 
+class LastFolders:
+    """Where dialogs for files were left, each kind of them; a dialog that is told where to begin begins there."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+        self._keep: Callable[[dict[str, str]], object] | None = None
+
+    def keep_with(self, kept: object, keep: Callable[[dict[str, str]], object]) -> None:
+        """Go on from what was kept; `keep` is told of every change."""
+        if isinstance(kept, dict):
+            self._folders = {str(kind): folder for kind, folder in kept.items() if isinstance(folder, str)}
+        self._keep = keep
+
+    def of(self, kind: str) -> str:
+        return self._folders.get(kind, "")
+
+    def note(self, kind: str, folder: str) -> None:
+        self._folders = {**self._folders, kind: folder}
+        if self._keep is not None:
+            self._keep(self._folders)
+
+
+last_folders = LastFolders()
+"""One for the program, as there is one user who looks for files."""
+
+
+def _remembered(dialog: QFileDialog, kind: str, start: str = "") -> QFileDialog:
+    if begin := start or last_folders.of(kind):
+        dialog.setDirectory(begin)
+    dialog.accepted.connect(lambda: last_folders.note(kind, dialog.directory().absolutePath()))
+    return dialog
+
+
 async def chosen_file(parent: QWidget | None, title: str, pattern: str = "", folder: Path | None = None) -> Path | None:
     """An existing file of the user's choice."""
-    dialog = QFileDialog(parent, title, str(folder or ""), pattern)
+    dialog = _remembered(QFileDialog(parent, title, "", pattern), "open", str(folder or ""))
     dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
     return await _chosen(dialog)
 
 
 async def chosen_place(parent: QWidget | None, title: str, name: str, pattern: str = "") -> Path | None:
     """Where to save; asks itself before a file is replaced."""
-    dialog = QFileDialog(parent, title, name, pattern)
+    dialog = _remembered(QFileDialog(parent, title, name, pattern), "save")
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     return await _chosen(dialog)
 
@@ -227,11 +260,11 @@ Chosen = Callable[[list[Path]], None]
 
 
 def choose_files(parent: QWidget, title: str, chosen: Chosen) -> QFileDialog:
-    return _opened(QFileDialog(parent, title), QFileDialog.FileMode.ExistingFiles, chosen)
+    return _opened(_remembered(QFileDialog(parent, title), "files"), QFileDialog.FileMode.ExistingFiles, chosen)
 
 
 def choose_folder(parent: QWidget, title: str, chosen: Chosen, start: Path | None = None) -> QFileDialog:
-    dialog = QFileDialog(parent, title, str(start) if start else "")
+    dialog = _remembered(QFileDialog(parent, title), "folder", str(start or ""))
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     return _opened(dialog, QFileDialog.FileMode.Directory, chosen)
 

@@ -1,0 +1,39 @@
+"""What was open is open again, also after a kill -9."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.servers.window_process import WindowProcess
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 and what it leaves behind are POSIX")
+
+
+def kept(home: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads((home / "window.json").read_bytes())
+    except FileNotFoundError:
+        return {}
+    return content
+
+
+def test_a_killed_window_comes_back_as_it_was(home: Path) -> None:
+    with WindowProcess(home, "leave_open") as window:
+        left = window.told("left")
+        window.until(lambda: "left-in-the-middle" in kept(home).get("draft", {}).get("job", ""))
+        window.until(lambda: len(kept(home).get("tabs", {}).get("pages", [])) == len(left["tabs"]))
+        window.until(lambda: {"docks", "geometry", "columns.objects.4"} <= set(kept(home)))
+        window.kill()
+    with WindowProcess(home, "find_open") as window:
+        found = window.told("found")
+        assert {name: found[name] for name in left if name not in ("what", "at")} == {
+            name: left[name] for name in left if name not in ("what", "at")
+        }
+        assert found["place"] == "obs://second/" and found["unsaved"]
+        assert window.ended() == 0
+        window.must_be_quiet()

@@ -184,7 +184,7 @@ async def _main(
         await workspace.build()
         program = Program(application, core, models, workspace, theme, stop)
         furniture.callback(lambda: program.workspace.shell.dispose())
-        left_open = LeftOpen(core, models, scope)
+        left_open = LeftOpen(models)
         _in_use(program, scope, start, left_open)
         watchdog = StallWatchdog(partial(_note_stall, program), rest_s=REST_BEAT_S)
         owned.callback(watchdog.close)

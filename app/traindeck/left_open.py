@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
-from traindeck.assembly.core import Core
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs import job_file
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.ui.jobs.feature import FOLLOWING
 from traindeck.ui.shell.frame_feature import WELCOME
 from traindeck.workspace import Models, OpenPages, Workspace
 
@@ -24,15 +20,16 @@ _MOST_TABS = 30
 class LeftOpen(QObject):
     """Notes it whenever it changes: a program that is killed loses moments."""
 
-    def __init__(self, core: Core, models: Models, scope: TaskScope) -> None:
+    def __init__(self, models: Models) -> None:
         super().__init__()
-        self._core = core
         self._models = models
-        self._scope = scope
         self._state = models.layout
         self._workspace: Workspace | None = None
         self._noting = QTimer(self, singleShot=True, interval=_NOTE_MS)
         self._noting.timeout.connect(self._note)
+        # While somebody types, only the last counts.
+        self._noting_draft = QTimer(self, singleShot=True, interval=_NOTE_MS)
+        self._noting_draft.timeout.connect(self._note_draft)
 
     async def take_up(self, workspace: Workspace) -> None:
         """As it was; Welcome is for those who have no run."""
@@ -43,18 +40,17 @@ class LeftOpen(QObject):
             runs.select(selected)
         pages = self._pages()
         if not pages.pages:
-            pages = OpenPages(() if runs.state.runs else (WELCOME,))
+            pages = OpenPages((FOLLOWING if runs.state.runs else WELCOME,))
         await workspace.reopen(pages)
-        try:
-            await self._take_up_draft()
-        except AppError:
-            self._state.put("draft", None)  # written by a newer program
+        form = self._models.jobs.form
+        if form.is_untouched:  # somebody may have been quicker
+            form.restore_draft(self._state.get("draft"))
 
     def follow(self, workspace: Workspace) -> None:
         """This window from now on."""
         if self._workspace is None:
             self._models.jobs.runs.selection_changed.connect(self._noting.start)
-            self._models.jobs.form.changed.connect(self._note_draft)
+            self._models.jobs.form.draft_changed.connect(self._noting_draft.start)
         self._workspace = workspace
         workspace.window.tabs.changed.connect(self._noting.start)
         self._noting.start()
@@ -63,8 +59,10 @@ class LeftOpen(QObject):
         """The last of it, before the window goes."""
         if self._workspace is not None:
             self._note()
+            self._note_draft()
             self._workspace = None
         self._noting.stop()
+        self._noting_draft.stop()
 
     # inside
 
@@ -98,38 +96,8 @@ class LeftOpen(QObject):
         return OpenPages(tuple(shown), shown.index(front) if front is not None else 0)
 
     def _note_draft(self) -> None:
-        if self._workspace is not None:
-            self._scope.start("keep the form", self._keep_draft, Repeat.REPLACE)
-
-    async def _keep_draft(self) -> None:
-        await asyncio.sleep(_NOTE_MS / 1000)  # while somebody types, only the last counts
-        form = self._models.jobs.form.state
-        if self._models.jobs.form.is_untouched:
-            self._state.put("draft", None)
-            return
-        job = await self._core.disk.run(lambda _: job_file.to_toml(form.spec))
-        draft = {
-            "job": job,
-            "base": str(form.base),
-            "file": str(form.file) if form.file else "",
-            "origin": form.origin.id if form.origin else "",
-            "profile": form.profile,
-            "unsaved": form.is_dirty,
-        }
-        self._state.put("draft", draft)
-
-    async def _take_up_draft(self) -> None:
-        draft: Any = self._state.get("draft")
-        names = ("job", "base", "file", "origin", "profile")
-        if not isinstance(draft, dict) or not all(isinstance(draft.get(name), str) for name in names):
-            return
-        spec = await self._core.disk.run(lambda _: job_file.recall(draft["job"]))
-        origin = await self._core.records.get(draft["origin"]) if draft["origin"] else None
         form = self._models.jobs.form
-        if form.is_untouched:  # somebody may have been quicker
-            file = Path(draft["file"]) if draft["file"] else None
-            take = partial(form.take_up, spec, Path(draft["base"]), file, origin, draft["profile"])
-            take(is_unsaved=draft.get("unsaved") is True)
+        self._state.put("draft", None if form.is_untouched else form.draft())
 
 
 def _written(page: object, profile: str) -> Any:

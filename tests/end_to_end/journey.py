@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+from counted import come_again, count_what_is_done, press_r_everywhere
 from disk_watch import disk_watched
 from hands import Hands, plain, tell
 from leaving import find_open, leave_open
@@ -88,6 +89,7 @@ async def glance(hands: Hands) -> None:
 
 async def open_dialog_and_stay(hands: Hands) -> None:
     """A question is open when the program is told to end."""
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
     welcome = hands.window.tabs.currentWidget()
     assert isinstance(welcome, WelcomePage)
     await hands.click(welcome.account)
@@ -176,6 +178,7 @@ async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str =
 
 async def connect(hands: Hands, access_key: str, project: str, obs: str, modelarts: str, iam: str) -> None:
     """Add an account by hand, for this session where there is no keyring, and see what the services say."""
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
     welcome = hands.window.tabs.currentWidget()
     assert isinstance(welcome, WelcomePage)
     await hands.click(welcome.account)
@@ -708,6 +711,7 @@ JOURNEYS: dict[str, Journey] = {
         quit_by_question, read_the_bar, submit_in_vain, connect, own_account, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
+        count_what_is_done, press_r_everywhere, come_again,
     )
 }  # fmt: skip
 

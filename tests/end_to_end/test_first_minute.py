@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,26 +10,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
+from support.sample_home import AS_SHIPPED, shorten_the_sample
 from support.servers.window_process import all_of, app_log
 from support.waiting import PATIENT_S
-from traindeck.runtime.files import our_folder
-from traindeck.store.paths import Paths
 
 LIMIT_S = 3 * PATIENT_S
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
-
-
-SAMPLE = Path(__file__).parents[2] / "resources" / "sample" / "digits"
-AS_SHIPPED = 30
-
-
-def shorten_the_sample(home: Path, epochs: int) -> None:
-    """As somebody leaves it who wants to see the end sooner; what was edited stays as it is."""
-    place = shutil.copytree(SAMPLE, Paths(home).sample, ignore=shutil.ignore_patterns("__pycache__"))
-    file = place / "job.toml"
-    words = file.read_text("utf-8")
-    assert words.count(f"epochs = {AS_SHIPPED}\n") == 1
-    file.write_text(words.replace(f"epochs = {AS_SHIPPED}\n", f"epochs = {epochs}\n"), "utf-8")
 
 
 def run_without_screen(home: Path, folder: Path, *words: str, umask: int = -1) -> subprocess.CompletedProcess[str]:
@@ -80,7 +65,6 @@ USERS_OWN = ("outputs", "digits")
 
 @pytest.mark.skipif(os.name == "nt", reason="rights of another kind")
 def test_what_is_kept_is_for_its_owner_alone(home: Path, tmp_path: Path) -> None:
-    our_folder(Paths(home).sample.parent)
     shorten_the_sample(home, 2)
     home.chmod(0o755)
     done = run_without_screen(home, tmp_path / "here", "--first-minute", umask=0)

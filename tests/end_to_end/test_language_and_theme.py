@@ -23,7 +23,8 @@ def not_chinese(words: str) -> list[str]:
 
 
 def is_english(words: str, home: Path) -> bool:
-    return not CHINESE.search(words.replace("简体中文", "").replace(str(home), ""))
+    shown = words.replace("\u200b", "")  # where a line of a long path may end
+    return not CHINESE.search(shown.replace("简体中文", "").replace(str(home), ""))
 
 
 def work_of(told: dict[str, Any]) -> dict[str, Any]:

@@ -59,7 +59,12 @@ class Bench:
         return self.view._texts.get(name) or self.view.fields[name].editor
 
     def error(self, name: str) -> str:
-        return self.view.fields[name].error.text()
+        """What is said of this field over the button, as it is seen at the field itself."""
+        field, checks = self.view.fields[name], self.view.checks
+        items = [checks.item(row) for row in range(checks.count())]
+        said = [one.text() for one in items if str(one.data(Qt.ItemDataRole.UserRole)).partition(":")[0] == name]
+        assert field.editor.accessibleDescription() in ("", "\n".join(words.partition(" ")[2] for words in said))
+        return field.editor.accessibleDescription()
 
 
 @asynccontextmanager
@@ -129,7 +134,7 @@ async def test_control_enter_submits_from_any_field(tmp_path: Path, theme: Theme
             await until(lambda count=count: len(on.sent) == count and on.form.state.stage is None)
 
 
-async def test_mistakes_stand_below_their_fields_and_the_first_gets_the_focus(
+async def test_mistakes_stand_over_the_button_and_the_first_gets_the_focus(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
     async with bench(tmp_path, theme, qtbot, digits_spec(stop_after="", environment=(("MA_X", "1"),))) as on:
@@ -137,12 +142,16 @@ async def test_mistakes_stand_below_their_fields_and_the_first_gets_the_focus(
         qtbot.mouseClick(on.view.submit, Qt.MouseButton.LeftButton)
         assert "whole hours" in on.error("stop_after")
         assert "MA_X" in on.error("environment")
+        assert on.view.more.button.isChecked(), "the field with the mistake is unfolded"
+        on.view.more.unfold(False)
         assert on.view.window().focusWidget() in (on.view.stop_after, on.view.stop_after.lineEdit())
         qtbot.keyClicks(on.editor("stop_after"), "2d")
         assert on.error("stop_after") == ""
         qtbot.mouseClick(on.view.submit, Qt.MouseButton.LeftButton)
-        assert on.view.more.button.isChecked(), "the field with the mistake is unfolded"
-        assert not on.sent
+        assert on.view.more.button.isChecked() and not on.sent
+        place, count = on.view.submit.pos(), on.view.checks.count()
+        on.form.set_rows("environment", ())
+        assert on.view.checks.count() != count and on.view.submit.pos() == place, "nothing moves under the pointer"
 
 
 async def test_typing_is_not_disturbed_by_what_arrives_meanwhile(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
@@ -163,7 +172,7 @@ async def test_what_is_not_offered_is_marked_and_replaced_by_a_click(
     old = TORCH_OLD.version.replace("1.8.0", "1.7.0")
     async with bench(tmp_path, theme, qtbot, digits_spec(engine_version=old)) as on:
         assert on.view.version.currentText() == f"{old} (not offered)"
-        remedy = on.view.fields["engine"].remedy
+        remedy = on.view.fields["engine_version"].remedy
         assert TORCH_OLD.version in remedy.text()
         qtbot.mouseClick(remedy, Qt.MouseButton.LeftButton)
         assert on.form.state.spec.engine_version == TORCH_OLD.version
@@ -284,7 +293,7 @@ async def test_edit_again_marks_what_differs(tmp_path: Path, theme: Theme, qtbot
 
 async def test_tab_goes_through_the_form_in_reading_order(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
-        order = [on.view.profile, on.editor("name"), on.editor("code_folder")]
+        order = [on.editor("name"), on.editor("code_folder")]
         here = order[0]
         for wanted in order[1:]:
             here = here.nextInFocusChain()
@@ -347,3 +356,69 @@ async def test_objects_dropped_on_a_field_give_it_their_address(tmp_path: Path, 
         name = on.editor("name")
         assert let_go(on.view, first, name.mapTo(on.view, name.rect().center())) is None
         assert on.form.state.spec.name == "digits"
+
+
+async def test_a_problem_that_is_clicked_leads_to_its_field(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec(stop_after="", flavor="")) as on:
+        checks = on.view.checks
+        assert [checks.item(row).text()[0] for row in range(checks.count())] == ["○", "○", "✓"]
+        place = checks.visualItemRect(checks.item(0)).center()
+        qtbot.mouseClick(checks.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert on.view.window().focusWidget() is on.view.flavor
+        checks.setCurrentRow(1)
+        qtbot.keyClick(checks, Qt.Key.Key_Return)
+        assert on.view.window().focusWidget() in (on.view.stop_after, on.view.stop_after.lineEdit())
+
+
+async def test_at_300_by_500_everything_is_reached_and_nothing_is_wider(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    engine = TORCH.version * 2
+    async with bench(tmp_path, theme, qtbot, digits_spec(engine_version=engine, flavor="modelarts." * 9)) as on:
+        on.view.resize(300, 500)
+        await until(lambda: on.view.scroll_area.widget().width() <= on.view.scroll_area.viewport().width())
+        assert on.view.width() == 300 and on.view.height() == 500
+        assert on.view.submit.geometry().bottom() < 500 and on.view.submit.geometry().right() < 300
+        assert on.view.scroll_area.height() > 200
+        assert on.view.version.toolTip().startswith(engine)
+        on.view.flavor.showPopup()
+        popup = on.view.flavor.view()
+        await until(popup.isVisible)
+        assert popup.width() >= popup.sizeHintForColumn(0), "in the list every entry is whole"
+        on.view.flavor.hidePopup()
+
+
+async def test_tab_goes_through_a_table_and_leaves_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec(parameters=(("lr", 0.1),))) as on:
+        table = on.view._tables["parameters"]
+
+        def cell() -> QLineEdit:
+            return table.viewport().findChildren(QLineEdit)[-1]
+
+        on.view.boot.setFocus()
+        table.setFocus()
+        table.setCurrentIndex(table.pairs.index(0, 0))
+        qtbot.keyClick(table, Qt.Key.Key_Return)
+        for words in ("rate", "0.2", "epochs", "3"):
+            cell().selectAll()
+            qtbot.keyClicks(cell(), words)
+            qtbot.keyClick(cell(), Qt.Key.Key_Tab)
+            await until(lambda: len(table.viewport().findChildren(QLineEdit)) == 1)
+        assert on.form.state.rows["parameters"] == (("rate", "0.2"), ("epochs", "3"))
+        qtbot.keyClick(cell(), Qt.Key.Key_Tab)
+        left = on.view.window().focusWidget()
+        assert left is not None and left is not table and not table.isAncestorOf(left)
+        table.setFocus()
+        qtbot.keyClick(table, Qt.Key.Key_Tab)
+        left = on.view.window().focusWidget()
+        assert left is not table and not table.isAncestorOf(left)
+
+
+async def test_more_opens_by_itself_when_something_in_it_is_filled(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
+        assert not on.view.more.button.isChecked()
+        on.form.load_spec(digits_spec(description="a first try"), tmp_path / "code")
+        assert on.view.more.button.isChecked()
+        on.view.more.unfold(False)
+        qtbot.keyClicks(on.editor("name"), "x")
+        assert not on.view.more.button.isChecked(), "whoever shuts it keeps it shut"

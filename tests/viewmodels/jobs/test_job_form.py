@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,8 +25,9 @@ from support.folder_cloud import (
 from support.waiting import until
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import JobSpec, Run, Target
-from traindeck.viewmodels.jobs.form_values import merged, rows_from_text, rows_of, with_rows
-from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.jobs.form_draft import FormDraft, draft_of
+from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, merged, rows_from_text, rows_of, with_rows
+from traindeck.viewmodels.jobs.job_form import FormState, JobForm
 
 _SCALARS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=20),
@@ -168,7 +170,7 @@ async def test_only_the_last_chosen_profile_fills_the_choices(tmp_path: Path) ->
         form.start()
         form.choose_profile("work")
         assert form.state.spec.target is Target.MODELARTS
-        assert "unknown" in str(form.state.cost)
+        assert "work" in str(form.state.cost) and "cost unknown" in str(form.state.submit_words)
         form.choose_profile("lab")
         cloud.jobs.wait.set()
         await until(lambda: form.state.offer)
@@ -251,3 +253,73 @@ async def test_edit_again_says_what_differs_from_the_run(tmp_path: Path) -> None
         form.submit()
         await until(lambda: len(made) == 2)
         assert made[0].spec.parameters == (("epochs", 30), ("lr", 0.05), ("tag", "7"))
+
+
+def kept(state: FormState) -> tuple[object, ...]:
+    parts = (state.spec, state.rows, state.base, state.file, state.origin, state.profile, state.is_dirty, state.changes)
+    return (*parts, [type(value) for _, value in state.spec.parameters])
+
+
+async def test_what_was_typed_is_there_again_at_the_next_start(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec()) as (cloud, form):
+        changed: list[int] = []
+        form.draft_changed.connect(lambda: changed.append(1))
+        form.refresh_profiles()
+        form.load_offer()
+        await until(lambda: form.state.offer)
+        assert not changed, "only what the user has a part in counts"
+        made = await cloud.submission.submit(digits_spec(), tmp_path / "code")
+        form.load_spec(made.spec, tmp_path, made)
+        form.set_rows("parameters", (("epochs", "31"), ("tag", "7"), ("half", ""), ("", "")))
+        form.set_rows("environment", (("A", "1"), ("A", "2")))
+        form.set_field("name", "not a name")
+        assert changed
+        again = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, Path("/"))
+        again.restore_draft(json.loads(json.dumps(form.draft())))
+        again.start()
+        assert kept(again.state) == kept(form.state)
+        assert again.state.errors == {}, "nobody made a mistake yet"
+        await until(lambda: again.state.offer)
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3)))
+def test_what_is_no_draft_is_left_alone(junk: object) -> None:
+    plain = FormDraft(digits_spec(), dict.fromkeys(ROW_FIELDS, ()), Path("/"), None, None, "lab", False).plain()
+    for name in plain:
+        draft = draft_of({**plain, name: junk})
+        assert draft is None or all(isinstance(value, str) for value in (draft.profile, str(draft.base)))
+    assert draft_of(junk) is None
+
+
+async def test_the_form_never_changes_by_itself_where_the_job_goes(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec(target=Target.MODELARTS)) as (cloud, form):
+        assert (form.state.profile, form.state.spec.target) == ("", Target.MODELARTS), "the Lab is not what was named"
+        assert str(form.state.checks.problems[0].words) == "Select where the job runs."
+        await cloud.add_cloud_profile("work")
+        form.refresh_profiles()
+        assert form.state.profile == ""
+        form.choose_profile("work")
+        await cloud.profiles.remove("work")
+        form.refresh_profiles()
+        assert form.state.profile == "" and "Select where" in str(form.state.checks.problems[0].words)
+        form.submit()
+        assert not cloud.jobs.jobs and form.state.stage is None
+
+
+async def test_a_check_that_could_not_run_is_not_passed(tmp_path: Path) -> None:
+    async with form_of(tmp_path, digits_spec(name="not a name")) as (cloud, form):
+        checks = form.state.checks
+        assert ([problem.field for problem in checks.problems], checks.open) == (["name"], 0)
+        cloud.jobs.trouble = offline()
+        cloud.choices._kept.clear()
+        form.load_offer()
+        await until(lambda: form.state.offer_trouble is not None)
+        assert (form.state.checks.open, form.state.checks.passed) == (2, checks.passed - 2)
+
+
+async def test_a_job_without_a_name_gets_that_of_its_folder(tmp_path: Path) -> None:
+    async with form_of(tmp_path) as (_, form):
+        form.choose_code_folder(code_folder(tmp_path / "bert tiny"))
+        assert form.state.spec.name == "bert-tiny"
+        form.choose_code_folder(code_folder(tmp_path / "other"))
+        assert form.state.spec.name == "bert-tiny"

@@ -21,7 +21,7 @@ from traindeck.ui.kit.edits import REFRESH, edit_of
 from traindeck.ui.logs.log_view import LogView
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
-from traindeck.viewmodels.jobs.run_page import RunPage, job_words, state_words
+from traindeck.viewmodels.jobs.run_page import RunPage, job_words, run_title, state_words
 from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command, always
 from traindeck.viewmodels.shell.contexts import ANYWHERE
@@ -31,8 +31,8 @@ from traindeck.viewmodels.shell.journal import Subject, Topic
 FOLLOWING = "run"
 """The key of the tab that shows the selected run; that of a run that was kept has its id behind a point."""
 _PINNED = "run."
-_SCOPE = "runs"
-"""Where the keys of runs count."""
+_SCOPE = "run"
+"""No dock of this name: the list acts on all that is selected in it, the tab of a run on its own."""
 _NO_RUN = text("Select a run first.")
 _OTHER_STATE = text("The state of this run does not allow it.")
 _TOML = "TOML (*.toml)"
@@ -168,12 +168,11 @@ class JobsFeature(Feature):
             self._open(run.id).setFocus()
 
     def _name_tab(self, key: str) -> None:
-        """By the number first: that is what tells two tabs apart."""
         model = self._pages.get(key)
         run = model.state.run if model is not None else None
         if model is None or run is None:
             return
-        title = say("Run {number} · {name}", number=run.number, name=job_words(run))
+        title = run_title(run)
         if title != model.title:
             model.title = title
             self.shell.window.rename_tab(key, title)
@@ -196,6 +195,7 @@ class JobsFeature(Feature):
     def _follow_sample(self, run: Run) -> None:
         self._storage.buckets.refresh()
         self._follow(run)
+        self._open().setFocus()  # what was pressed goes; from here one key runs it again
 
     def _edit(self, run: Run) -> None:
         self._room.form.load_spec(run.spec, Path(run.spec.code_folder), run)

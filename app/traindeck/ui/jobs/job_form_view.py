@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,9 +20,11 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.jobs.job import Choices, Flavor
+from traindeck.domain.jobs.job import Choices, Flavor, JobSpec
 from traindeck.domain.texts import say, say_count
+from traindeck.ui.jobs.check_list import CheckList
 from traindeck.ui.jobs.place_notes_view import PlaceNotesView
+from traindeck.ui.kit.cards import ElidedLabel, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_folder, choose_job_file
 from traindeck.ui.kit.fields import (
     ChoiceBox,
@@ -32,7 +36,7 @@ from traindeck.ui.kit.fields import (
     WheelGuard,
     with_places,
 )
-from traindeck.ui.kit.layouts import column_of, line, row_of
+from traindeck.ui.kit.layouts import column_of, label, line, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.object_drag import carried_in, local_paths
@@ -43,6 +47,10 @@ from traindeck.viewmodels.storage.moving import Carried
 
 _STOP_AFTER = ("1h", "4h", "12h", "1d", "none")
 _MOST_NODES = 1000
+_UNSEEN = ("command", "ignore", "priority", "checkpoint_folder", "checkpoint_pattern")
+"""In the job file alone."""
+_MORE = ("nodes", "environment", "description", "image", "pool")
+_USUAL = JobSpec()
 
 
 class JobFormView(QWidget):
@@ -52,6 +60,10 @@ class JobFormView(QWidget):
         super().__init__()
         self._form = form
         self._places = places
+        self._theme = theme
+        one_line = [str(words) for name, words in LABELS.items() if name not in (*ROW_FIELDS, *_UNSEEN)]
+        self._label_width = max(self.fontMetrics().horizontalAdvance(words) for words in one_line) + HALF
+        self._is_more_needed = False
         self.notes: dict[str, PlaceNotesView] = {}
         self._guard = WheelGuard(self)
         self.fields: dict[str, Field] = {}
@@ -68,7 +80,7 @@ class JobFormView(QWidget):
         self.file = sentence("", "dim")
         self.file.setWordWrap(False)
         head = row_of((self.file, 1), *buttons, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF)
-        self.origin = sentence("", "warn")
+        self.origin = ElidedLabel("", "warn")  # one line: it grows while something is typed below
         self.origin.setContentsMargins(SPACE, HALF, SPACE, HALF)
 
         self.scroll_area = QScrollArea()
@@ -77,7 +89,8 @@ class JobFormView(QWidget):
         self.scroll_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.scroll_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
-        self.stage = sentence("", "dim")
+        self.checks = CheckList(theme)
+        self.stage = ElidedLabel("", "dim")
         self.submit = QPushButton()
         self.submit.setToolTip(say("Submit this job (Ctrl+Enter)"))
         set_role(self.submit, "primary")
@@ -86,22 +99,30 @@ class JobFormView(QWidget):
         page = QWidget()
         set_role(page, "page")
         self.scroll_area.setWidget(page)
-        self.column = column_of(inside=page, margins=SPACE, spacing=SPACE + HALF)
+        self.column = column_of(inside=page, margins=(SPACE + HALF, SPACE, SPACE + HALF, SPACE), spacing=SPACE)
         self._build_main()
-        self._build_more(theme)
+        self._build_more()
         self.column.addStretch(1)
+        layout.addWidget(self.checks)
+        layout.addWidget(line())
         layout.addLayout(column_of(self.stage, self.submit, margins=SPACE, spacing=HALF))
 
         self.new_button.clicked.connect(form.new)
         self.open_button.clicked.connect(self.choose_file)
         self.save_button.clicked.connect(self.choose_save)
         self.submit.clicked.connect(form.submit)
+        self.checks.field_wanted.connect(self.go_to_field)
         self.setFocusProxy(self._texts["name"])
+        theme.changed.connect(self._apply_theme)
+        self._apply_theme()
         form.changed.connect(self._on_changed)
-        form.refused.connect(self._on_refused)
+        form.refused.connect(self.go_to_field)
         places.changed.connect(self._on_places)
         self._on_changed()
         self._on_places()
+
+    def _apply_theme(self) -> None:
+        theme_tool_buttons(self, self._theme)
 
     def sizeHint(self) -> QSize:
         return QSize(46 * SPACE, 80 * SPACE)
@@ -180,75 +201,74 @@ class JobFormView(QWidget):
         return True
 
     def _build_main(self) -> None:
-        self.profile = ChoiceBox()
-        self._add("target", self.profile)
-        self.profile.chosen.connect(self._form.choose_profile)
         self._add_text("name", say("for example digits"))
-
-        browse = QPushButton(say("Browse…"))
-        browse.setAccessibleName(say("Choose the code folder"))
-        browse.clicked.connect(self.choose_code_folder)
+        self._head(say("Code"))
+        browse = tool_button("folder", say("Select the code folder"), self.choose_code_folder)
+        browse.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._add_text("code_folder", say("Drop a folder here"), browse)
-
         self.boot = self._editable("boot", say("for example train.py"))
         self.boot.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._add("boot", self.boot)
+        self._add_table("parameters", self._theme, say("Value"))
+        self._head(say("Data"))
+        place = say("OBS path")
+        self._add_table("inputs", self._theme, place, self._completes)
+        self._add_table("outputs", self._theme, place, self._completes)
+        self._add_text("log_to", "obs://bucket/log/{run}/")
+        self._completes(self._texts["log_to"])
+        for name in ("inputs", "outputs", "log_to"):
+            self.notes[name] = PlaceNotesView(self._places.take)
+            self.fields[name].add_below(self.notes[name])
+        self._build_machine()
 
-        self.engine, self.version, self.flavor = ChoiceBox(), ChoiceBox(), ChoiceBox()
-        self.version.setAccessibleName(str(LABELS["engine_version"]))
-        both = QWidget()
-        column_of(self.engine, self.version, inside=both, margins=0, spacing=HALF)
-        both.setFocusProxy(self.engine)
-        self.engine.setAccessibleName(str(LABELS["engine"]))
-        self._add("engine", both).remedy_wanted.connect(self._form.take_nearest_engine)
-        self.engine.chosen.connect(partial(self._form.set_field, "engine"))
-        self.version.chosen.connect(partial(self._form.set_field, "engine_version"))
-        self._add("flavor", self.flavor).remedy_wanted.connect(self._form.take_nearest_flavor)
-        self.flavor.chosen.connect(partial(self._form.set_field, "flavor"))
-
+    def _build_machine(self) -> None:
+        self._head(say("Machine"))
+        self.profile = self._choice("target", self._form.choose_profile)
+        self.engine = self._choice("engine", partial(self._form.set_field, "engine"))
+        self.version = self._choice("engine_version", partial(self._form.set_field, "engine_version"))
+        self.flavor = self._choice("flavor", partial(self._form.set_field, "flavor"))
+        self.fields["engine_version"].remedy_wanted.connect(self._form.take_nearest_engine)
+        self.fields["flavor"].remedy_wanted.connect(self._form.take_nearest_flavor)
         self.offer = sentence("", "warn")
         self.offer_again = QPushButton(say("Try again"))
         set_role(self.offer_again, "link")
         self.offer_again.clicked.connect(self._form.load_offer)
         self.column.addWidget(self.offer)
         self.column.addWidget(self.offer_again, 0, Qt.AlignmentFlag.AlignLeft)
+        self.stop_after = self._editable("stop_after", say("4h, 2d or none"), *_STOP_AFTER)
+        self._add("stop_after", self.stop_after)
+        self._guard.watch(self.boot, self.stop_after)
 
+    def _build_more(self) -> None:
+        self.more = Fold(say("More"))
+        self.column.addWidget(self.more)
+        main, self.column = self.column, self.more.column
         self.nodes = QSpinBox()
         self.nodes.setRange(1, _MOST_NODES)
         self.nodes.lineEdit().setTextMargins(HALF, 0, 0, 0)
         self.nodes.valueChanged.connect(partial(self._form.set_field, "nodes"))
-        self.stop_after = self._editable("stop_after", say("4h, 2d or none"), *_STOP_AFTER)
-        both_fields = [self._field("nodes", self.nodes), self._field("stop_after", self.stop_after)]
-        self.column.addLayout(row_of(*((field, 1, Qt.AlignmentFlag.AlignTop) for field in both_fields), spacing=SPACE))
-        self._guard.watch(self.profile, self.boot, self.engine, self.version, self.flavor, self.nodes, self.stop_after)
-
-    def _build_more(self, theme: Theme) -> None:
-        place = say("Place in OBS, as obs://bucket/folder/")
-        self._add_table("inputs", theme, place, self._completes)
-        self._add_table("outputs", theme, place, self._completes)
-        self._add_text("log_to", "obs://bucket/log/{run}/")
-        self._completes(self._texts["log_to"])
-        for name in ("inputs", "outputs", "log_to"):
-            self.notes[name] = PlaceNotesView(self._places.take)
-            self.fields[name].add_below(self.notes[name])
-        self._add_table("parameters", theme, say("Value"))
-        self.more = Fold(say("More"))
-        self.column.addWidget(self.more)
-        main, self.column = self.column, self.more.column
-        self._add_table("environment", theme, say("Value"))
+        self._guard.watch(self.nodes)
+        self._add("nodes", self.nodes)
+        self._add_table("environment", self._theme, say("Value"))
         self._add_text("description", "")
         self._add_text("image", say("Only for an image of your own"))
         self._add_text("pool", say("Only for a dedicated pool"))
         self.column = main
 
-    def _field(self, name: str, editor: QWidget, *beside: QWidget) -> Field:
-        field = self.fields[name] = Field(str(LABELS[name]), editor, *beside)
-        return field
+    def _head(self, words: str) -> None:
+        self.column.addWidget(label(words, "strong"))
 
-    def _add(self, name: str, editor: QWidget, *beside: QWidget) -> Field:
-        field = self._field(name, editor, *beside)
+    def _choice(self, name: str, chosen: Callable[[str], None]) -> ChoiceBox:
+        box = ChoiceBox()
+        self._add(name, box)
+        box.chosen.connect(chosen)
+        self._guard.watch(box)
+        return box
+
+    def _add(self, name: str, editor: QWidget, *beside: QWidget) -> None:
+        width = 0 if isinstance(editor, PairTable) else self._label_width
+        field = self.fields[name] = Field(str(LABELS[name]), editor, *beside, label_width=width)
         self.column.addWidget(field)
-        return field
 
     def _add_text(self, name: str, placeholder: str, *beside: QWidget) -> None:
         edit = QLineEdit()
@@ -295,14 +315,15 @@ class JobFormView(QWidget):
             if edit.text() != value:
                 edit.setText(value)
         is_whole = not spec.code_folder or str(state.code_place) == spec.code_folder
-        self.fields["code_folder"].show_note("" if is_whole else str(state.code_place))
+        self.fields["code_folder"].show_note("" if is_whole else _parted(state.code_place))
         self._show_choices(state)
         if self.nodes.value() != spec.nodes:
             self.nodes.setValue(spec.nodes)
         self._show_errors(state)
+        self._show_more(state)
         self._show_head(state)
         self.submit.setEnabled(state.stage is None)
-        self.submit.setText(say("Submit to {target}", target=state.target_words))
+        self.submit.setText(say(state.submit_words))
         self.stage.setText(say(state.stage or state.cost))
 
     def _on_places(self) -> None:
@@ -343,10 +364,11 @@ class JobFormView(QWidget):
                 of_rows = {key.partition(":")[2]: text for key, text in errors.items() if key.startswith(f"{name}:")}
                 words += [f"{row or '–'}: {say(text)}" for row, text in of_rows.items()]
                 self._tables[name].pairs.show(state.rows[name], of_rows)
-            field.show_error("\n".join(words))
+            field.mark_wrong("\n".join(words))
             field.show_changed(name in changed)
+        self.checks.show_checks(state.checks, state.touched)
         engine, flavor = state.nearest_engine, state.nearest_flavor
-        self.fields["engine"].show_remedy(say("Use {name}", name=engine.version) if engine else "")
+        self.fields["engine_version"].show_remedy(say("Use {name}", name=engine.version) if engine else "")
         self.fields["flavor"].show_remedy(say("Use {name}", name=_flavor_words(flavor)) if flavor else "")
 
     def _show_head(self, state: FormState) -> None:
@@ -362,7 +384,16 @@ class JobFormView(QWidget):
         same = say("The same as run {number}. Change something, then submit.", number=number)
         self.origin.setText(words if changes else same)
 
-    def _on_refused(self, name: str) -> None:
+    def _show_more(self, state: FormState) -> None:
+        """Opened once when something in it needs to be seen; whoever shuts it keeps it shut."""
+        is_filled = any(getattr(state.spec, name) != getattr(_USUAL, name) for name in _MORE)
+        is_needed = is_filled or any(name.partition(":")[0] in _MORE for name in state.errors)
+        if is_needed and not self._is_more_needed:
+            self.more.unfold(True)
+        self._is_more_needed = is_needed
+
+    def go_to_field(self, name: str) -> None:
+        """The one that is to be mended; `name` may have a row behind a colon."""
         field = self.fields.get(name.partition(":")[0])
         if field is None:
             return
@@ -377,6 +408,11 @@ def _write(line: QLineEdit, words: str) -> None:
     line.setText(words)
     line.setModified(True)
     line.textEdited.emit(words)
+
+
+def _parted(place: Path) -> str:
+    """Lines may end behind each folder."""
+    return str(place).replace(os.sep, f"{os.sep}\u200b")
 
 
 def _dropped(event: QDropEvent) -> Path | None:

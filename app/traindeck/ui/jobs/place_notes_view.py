@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import ElidedButton
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.theme import HALF, set_role
+from traindeck.ui.kit.theme import HALF, SPACE, set_role
 from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy
 from traindeck.viewmodels.ports import Tone
 
@@ -44,9 +45,11 @@ class PlaceNotesView(QWidget):
 
     def _add(self, note: PlaceNote) -> None:
         words = f"{note.row}: {say(note.words)}" if note.row else say(note.words)
-        self._column.addWidget(sentence(words, _ROLES[note.tone]))
+        said = sentence(words, _ROLES[note.tone])
+        said.setMinimumWidth(4 * SPACE)  # the longest name must not decide how wide the form is
+        self._column.addWidget(said)
         for remedy in note.remedies:
-            button = QPushButton(say(remedy.words))
+            button = ElidedButton(say(remedy.words))
             set_role(button, "link")
             button.clicked.connect(partial(self._go, note, remedy))
             self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)

@@ -30,6 +30,7 @@ from traindeck.viewmodels.ports import Confirm, Tone
 from traindeck.viewmodels.shell.commands import without_mnemonic
 
 _KEYS = {Qt.KeyboardModifier.NoModifier: "run.again", Qt.KeyboardModifier.ShiftModifier: "run.edit"}
+_NUMBER_WIDTH = 10 * SPACE  # the number of the run is always in sight
 _ROLES = {"run.stop": "danger", "run.again": "primary"}
 
 
@@ -45,6 +46,7 @@ class RunPageView(QWidget):
         self._theme = theme
         self._actions = {action.id: action for action in run_actions(page.runs, confirm)}
         self.title, self.chip = ElidedLabel("", "heading"), StateChip()
+        self.title.setMinimumWidth(_NUMBER_WIDTH)
         self.facts, self.note = ElidedLabel("", "dim"), ElidedLabel("", "dim")
         self.act = QPushButton()
         self.act.clicked.connect(self._act)

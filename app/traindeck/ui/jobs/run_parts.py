@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QSplitter, QTableView
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.storage.objects import ObjectEntry, size_words
-from traindeck.domain.texts import exact_words, say
+from traindeck.domain.texts import exact_words, say, say_count
 from traindeck.ui.kit.cards import Facts, card, fill_scrolling, plain, push_button, show_words
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
@@ -203,7 +203,7 @@ def _outputs_words(state: RunPageState) -> str:
         return say("Looking for outputs…")
     size_bytes = sum(entry.size_bytes or 0 for entry in state.outputs)
     if state.outputs:
-        return say("Files: {count}, {size}", count=len(state.outputs), size=size_words(size_bytes))
+        return say_count("1 file, {size}", "{count} files, {size}", len(state.outputs), size=size_words(size_bytes))
     if state.run is not None and not state.run.state.is_over:
         return say("Nothing yet. Outputs are uploaded when the job ends, or while it runs if it says so.")
     return say("This run left nothing in its output folders.")
@@ -221,4 +221,4 @@ def _code_words(state: RunPageState) -> str:
     if state.code_text is not None and not state.code_text.is_whole:
         return say("Only the beginning of this file is shown.")
     size = size_words(sum(file.size_bytes for file in state.code.files))
-    return say("Files: {count}, {size}", count=len(state.code.files), size=size)
+    return say_count("1 file, {size}", "{count} files, {size}", len(state.code.files), size=size)

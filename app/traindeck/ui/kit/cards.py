@@ -6,7 +6,19 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
+    QToolButton,
+    QWidget,
+)
 
 from traindeck.ui.kit.layouts import column_of, label, scrolling
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -130,6 +142,26 @@ class ElidedLabel(QLabel):
         self.style().drawItemText(
             painter, room, int(self.alignment()), self.palette(), self.isEnabled(), words, self.foregroundRole()
         )
+
+
+class ElidedButton(QPushButton):
+    """May become narrower than its words; the tool tip has all of them."""
+
+    def __init__(self, words: str = "") -> None:
+        super().__init__(words)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(6 * SPACE, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, option = QStylePainter(self), QStyleOptionButton()
+        self.initStyleOption(option)
+        room = self.width() - (self.sizeHint().width() - self.fontMetrics().horizontalAdvance(self.text()))
+        option.text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
+        self.setToolTip(self.text() if option.text != self.text() else "")
+        painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
+        painter.end()
 
 
 _DRAWN = "drawn"

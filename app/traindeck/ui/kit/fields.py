@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QSize, QStringListModel, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
     QAbstractItemView,
     QComboBox,
     QCompleter,
@@ -16,16 +17,18 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QPushButton,
+    QStyle,
     QStyledItemDelegate,
+    QStyleOptionComboBox,
     QStyleOptionViewItem,
+    QStylePainter,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, say
-from traindeck.ui.kit.cards import push_button, show_words
+from traindeck.ui.kit.cards import ElidedButton, show_words
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.tables import Index, TitledModel, plain_heads
@@ -41,7 +44,8 @@ class Field(QWidget):
 
     remedy_wanted = Signal()
 
-    def __init__(self, label: str, editor: QWidget, *beside: QWidget) -> None:
+    def __init__(self, label: str, editor: QWidget, *beside: QWidget, label_width: int = 0) -> None:
+        """`label_width`: the label stands before the editor, so wide, instead of above it."""
         super().__init__()
         self.editor = editor
         self.label = QLabel(label)
@@ -50,16 +54,29 @@ class Field(QWidget):
             editor.setAccessibleName(label)
         self.error = sentence("", "error")
         self.note = sentence("", "small")
-        self.remedy = push_button("", self.remedy_wanted, "link")
+        self.note.setMinimumWidth(4 * SPACE)  # what cannot be parted must not decide how wide the form is
+        self.remedy = ElidedButton()
+        self.remedy.clicked.connect(self.remedy_wanted)
+        set_role(self.remedy, "link")
         row = row_of((editor, 1), *beside, spacing=HALF)
         remedy = (self.remedy, 0, Qt.AlignmentFlag.AlignLeft)
-        column_of(self.label, row, self.note, self.error, remedy, inside=self, margins=0, spacing=HALF)
+        below = (row, self.note, self.error, remedy)
+        self._below = column_of(*(below if label_width else (self.label, *below)), margins=0, spacing=HALF)
+        if label_width:
+            self.label.setFixedSize(label_width, ROW)
+        before = ((self.label, 0, Qt.AlignmentFlag.AlignTop),) if label_width else ()
+        row_of(*before, (self._below, 1), inside=self, margins=0, spacing=SPACE)
         self.show_note("")
         self.show_error("")
         self.show_remedy("")
 
     def show_error(self, words: str) -> None:
         show_words(self.error, words)
+        self.mark_wrong(words)
+
+    def mark_wrong(self, words: str) -> None:
+        """Seen at the editor, where what is wrong with it is written elsewhere."""
+        self.is_wrong = bool(words)
         self.editor.setAccessibleDescription(words)
         set_role(self.editor, "invalid" if words else "")
 
@@ -69,16 +86,14 @@ class Field(QWidget):
 
     def add_below(self, widget: QWidget) -> None:
         """More to say, between the note and what is wrong."""
-        layout = self.layout()
-        assert isinstance(layout, QVBoxLayout)
-        layout.insertWidget(layout.indexOf(self.note) + 1, widget)
+        self._below.insertWidget(self._below.indexOf(self.note) + 1, widget)
 
     def show_remedy(self, words: str) -> None:
         show_words(self.remedy, words)
 
     def show_changed(self, changed: bool) -> None:
         """Marked when it is not as it was in the run the form was filled from."""
-        if not self.error.text():
+        if not self.is_wrong:
             set_role(self.editor, "changed" if changed else "")
 
 
@@ -112,6 +127,31 @@ class ChoiceBox(QComboBox):
             self.setItemData(self.count() - 1, words, Qt.ItemDataRole.ToolTipRole)
         self.setCurrentIndex(self.findData(value) if value else -1)
         self.setToolTip(self.currentText())
+
+    def showPopup(self) -> None:
+        """As wide as what is in it: there each entry is whole."""
+        view = self.view()
+        room = self.screen().availableGeometry().width() - 4 * SPACE
+        wanted = view.sizeHintForColumn(0) + view.verticalScrollBar().sizeHint().width() + 2 * SPACE
+        view.setMinimumWidth(min(wanted, room))
+        view.setTextElideMode(Qt.TextElideMode.ElideNone)
+        super().showPopup()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """One line; what does not fit is cut with a mark, not by the edge."""
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        place = QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, place, self).width()
+        words = option.currentText or self.placeholderText()
+        option.currentText = self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room - HALF)
+        if not self.currentText():
+            brush = option.palette.placeholderText()
+            option.palette.setBrush(QPalette.ColorRole.ButtonText, brush)
+            option.palette.setBrush(QPalette.ColorRole.Text, brush)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
 
     def _on_activated(self, number: int) -> None:
         self._value = str(self.itemData(number))
@@ -331,6 +371,25 @@ class PairTable(QTableView):
             self.edit(self.currentIndex())
         else:
             super().keyPressEvent(event)
+
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
+        """Tab goes on from cell to cell, and out of the table behind the last and before the first."""
+        steps = {
+            QAbstractItemDelegate.EndEditHint.EditNextItem: 1,
+            QAbstractItemDelegate.EndEditHint.EditPreviousItem: -1,
+        }
+        step, here = steps.get(hint, 0), self.currentIndex()
+        super().closeEditor(editor, QAbstractItemDelegate.EndEditHint.NoHint if step else hint)
+        if not step:
+            return
+        place = here.row() * PairModel.COLUMNS + here.column() + step
+        row, column = divmod(place, PairModel.COLUMNS)
+        is_left_empty = step > 0 and here.row() >= len(self.pairs.rows)
+        if place < 0 or is_left_empty:
+            self.focusNextPrevChild(step > 0)
+        else:
+            self.setCurrentIndex(self.pairs.index(row, column))
+            self.edit(self.currentIndex())
 
     def _fit(self) -> None:
         rows = min(self.pairs.rowCount(), _MOST_SHOWN)

@@ -402,7 +402,8 @@ class LogView(HasEdits, QWidget):
         self._theme = theme
         self.chip = StateChip()
         self.name = ElidedLabel(role="strong")
-        self.facts = one_line("", "dim")
+        self.name.setMinimumWidth(10 * SPACE)  # the number of the run is always in sight
+        self.facts = ElidedLabel(role="dim")
         self.reason = sentence("", "dim")
         self.reason.setContentsMargins(SPACE, 0, SPACE, HALF)
         self.tasks = QComboBox()

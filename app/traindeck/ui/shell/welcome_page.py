@@ -28,6 +28,7 @@ from traindeck.viewmodels.jobs.sample_run import SampleRun
 
 _WIDTH = 680
 _NARROW = 520  # below, the cards stand under each other
+_LOW, _LOWEST = 420, 300  # below, what is not needed to begin makes room for the buttons
 
 
 class WelcomePage(QScrollArea):
@@ -45,6 +46,8 @@ class WelcomePage(QScrollArea):
         self.account = push_button(say("&Connect your account"), lambda: connect())
         self._pictures: list[tuple[QLabel, str]] = []
         self._mark = QLabel()
+        self._asides: list[QWidget] = []
+        self._words: list[QWidget] = []
         self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self.stage = sentence("", "small")
         self._build()
@@ -56,7 +59,7 @@ class WelcomePage(QScrollArea):
     def _build(self) -> None:
         page, column = QWidget(), QWidget()
         set_role(page, "page")
-        row_of(1, (column, 20), 1, inside=page, margins=(3 * SPACE, 4 * SPACE, 3 * SPACE, 3 * SPACE))
+        self._room = row_of(1, (column, 20), 1, inside=page)
         column.setMaximumWidth(_WIDTH)
         lab = say(
             "The Lab is a small cloud on this computer. The sample trains a digit reader there "
@@ -75,7 +78,9 @@ class WelcomePage(QScrollArea):
     def _head(self) -> QHBoxLayout:
         title = sentence(say("Train in the cloud, as easily as here"), "title")
         words = say("Choose the code, the engine and the data, submit, watch the log, and run it again with one key.")
-        beside = column_of(title, sentence(words, "dim"), spacing=HALF)
+        more = sentence(words, "dim")
+        self._asides += (self._mark, more)
+        beside = column_of(title, more, spacing=HALF)
         return row_of((self._mark, 0, Qt.AlignmentFlag.AlignTop), (beside, 1), spacing=2 * SPACE)
 
     def _card(self, icon: str, title: str, words: str, act: QPushButton, *below: QWidget) -> QFrame:
@@ -83,7 +88,10 @@ class WelcomePage(QScrollArea):
         set_role(card, "card")
         picture = QLabel()
         self._pictures.append((picture, icon))
-        parts = (picture, sentence(title, "heading"), sentence(words, "dim"), 1)
+        more = sentence(words, "dim")
+        self._asides.append(picture)
+        self._words.append(more)
+        parts = (picture, sentence(title, "heading"), more, 1)
         button = (act, 0, Qt.AlignmentFlag.AlignLeft)
         column_of(*parts, button, *below, inside=card, margins=2 * SPACE, spacing=SPACE)
         return card
@@ -123,3 +131,11 @@ class WelcomePage(QScrollArea):
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._cards.direction() != direction:
             self._cards.setDirection(direction)
+        height = self.viewport().height()
+        is_low = height < _LOW
+        side = SPACE if is_low else 3 * SPACE
+        self._room.setContentsMargins(side, SPACE if is_low else 4 * SPACE, side, side)
+        for widget in self._asides:
+            widget.setVisible(not is_low)
+        for widget in self._words:
+            widget.setVisible(height >= _LOWEST)

@@ -26,7 +26,7 @@ LABELS: dict[str, Text] = {
     "command": text("Start command"),
     "ignore": text("Left out of the code"),
     "engine": text("Engine"),
-    "engine_version": text("Engine version"),
+    "engine_version": text("Version"),
     "image": text("Own image"),
     "flavor": text("Specification"),
     "nodes": text("Nodes"),

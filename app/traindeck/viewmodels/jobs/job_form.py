@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,25 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import Choices, Engine, FieldError, Flavor, JobSpec, Run, Target, usual_boots, validate
+from traindeck.domain.jobs.job import (
+    Choices,
+    Engine,
+    FieldError,
+    Flavor,
+    JobSpec,
+    Run,
+    Target,
+    name_stem,
+    usual_boots,
+    validate,
+)
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, text_in, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
+from traindeck.viewmodels.jobs.form_checks import FormChecks, checks_of
+from traindeck.viewmodels.jobs.form_draft import FormDraft, Origin, draft_of
 from traindeck.viewmodels.jobs.form_values import (
     ROW_FIELDS,
     Difference,
@@ -41,6 +54,7 @@ if TYPE_CHECKING:
 _EMPTY = JobSpec(code_folder="")
 """A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
 _FOLDER = "folder"
+_OFFER = "load engines and specifications"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +64,7 @@ class FormState:
     """Inputs, outputs, parameters and environment as typed, empty rows included."""
     base: Path = field(default_factory=Path)
     file: Path | None = None
-    origin: Run | None = None
+    origin: Origin | None = None
     profile: str = ""
     profiles: tuple[Profile, ...] = ()
     offer: Choices | None = None
@@ -89,20 +103,26 @@ class FormState:
         """Unknown is said to be unknown; the Lab is this computer."""
         if self.spec.target is Target.LAB:
             return text("Free: runs on this computer")
-        return text("Cost unknown")
+        return text("Runs on {account} and is charged there.", account=self.profile or "–")
 
     @property
-    def target_words(self) -> Text:
-        """Where the button will send the job."""
+    def checks(self) -> FormChecks:
+        return checks_of(self.all_errors, offer_is_known=self.offer is not None)
+
+    @property
+    def submit_words(self) -> Text:
+        """What the button does, and what it costs at most as far as that is known."""
         if self.spec.target is Target.LAB:
-            return text("the Lab")
-        return text("{profile}", profile=self.profile or "–")
+            return text("Submit to the Lab")
+        return text("Submit · {cost}", cost=text("cost unknown"))
 
 
 class JobForm(QObject):
     """One form; intents change it, `changed` tells the view to read `state` again."""
 
     changed = Signal()
+    draft_changed = Signal()
+    """What `draft` gives is another one now."""
     submitted = Signal(object)
     refused = Signal(str)
     """Submit was asked for with mistakes left; names the first field to mend."""
@@ -130,7 +150,7 @@ class JobForm(QObject):
     def start(self) -> None:
         """Read the profiles and what the current one offers."""
         self.refresh_profiles()
-        if not self.state.profile:
+        if not self.state.profile and self.state.spec == _EMPTY:
             self.choose_profile(self._profiles.current)
 
     def refresh_profiles(self) -> None:
@@ -142,7 +162,7 @@ class JobForm(QObject):
 
     def choose_profile(self, name: str) -> None:
         """Where the job goes; also decides which engines and specifications there are."""
-        is_lab = next((profile.is_lab for profile in self.state.profiles if profile.name == name), name == LAB)
+        is_lab = self._is_lab(name)
         spec = self.state.spec
         if (spec.target is Target.LAB) != is_lab:
             spec = replace(spec, target=Target.LAB if is_lab else Target.MODELARTS)
@@ -152,7 +172,26 @@ class JobForm(QObject):
     def load_offer(self) -> None:
         name = self.state.profile
         self._become(replace(self.state, offer=None, offer_trouble=None))
-        self._scope.start("load engines and specifications", lambda: self._load_offer(name), Repeat.REPLACE)
+        if not name:
+            self._scope.cancel(_OFFER)
+            return
+        self._scope.start(_OFFER, lambda: self._load_offer(name), Repeat.REPLACE)
+
+    def draft(self) -> dict[str, Any]:
+        """What stands in the form, to be kept until the next start."""
+        return self._draft().plain()
+
+    def restore_draft(self, plain: object) -> None:
+        """What was kept of another form, before this one is used; anything else is left alone."""
+        draft = draft_of(plain)
+        if draft is None:
+            return
+        self._fill(draft.spec, draft.base, draft.file, draft.origin)
+        if draft.is_dirty:
+            self._clean = _EMPTY
+        self._become(replace(self.state, rows=draft.rows, profile=draft.profile))
+        if draft.profile:
+            self.load_offer()
 
     def new(self) -> None:
         """An empty form for where the last one went."""
@@ -160,23 +199,13 @@ class JobForm(QObject):
 
     def load_spec(self, spec: JobSpec, base: Path, origin: Run | None = None) -> None:
         """Fill the form; `origin` is the run whose values these are."""
-        self._fill(spec, base, None, origin)
+        self._fill(spec, base, None, Origin(origin.number, origin.spec) if origin is not None else None)
         self._follow_target(origin.profile if origin else None)
 
     @property
     def is_untouched(self) -> bool:
         """Nothing was typed into it, and nothing was loaded."""
         return replace(self.state.spec, target=_EMPTY.target) == _EMPTY and self.state.file is None
-
-    def take_up(
-        self, spec: JobSpec, base: Path, file: Path | None, origin: Run | None, profile: str, *, is_unsaved: bool
-    ) -> None:
-        """What stood in it when the program ended."""
-        self._fill(spec, base, file, origin)
-        self._follow_target(profile)
-        if is_unsaved:
-            self._clean = _EMPTY
-            self._become(self.state)
 
     def set_field(self, name: str, value: str | int | tuple[str, ...]) -> None:
         if getattr(self.state.spec, name) == value:
@@ -194,7 +223,9 @@ class JobForm(QObject):
             self._look_for_boot_files()
 
     def choose_code_folder(self, folder: Path) -> None:
-        """A folder that was picked or dropped."""
+        """A folder that was picked or dropped; a job without a name gets that of the folder."""
+        if not self.state.spec.name and folder.name:
+            self._become(replace(self.state, spec=replace(self.state.spec, name=name_stem(folder.name))))
         self.set_field("code_folder", folder_words(folder, self.state.base))
 
     def look_at_dragged(self, path: Path) -> None:
@@ -333,7 +364,7 @@ class JobForm(QObject):
         self._clean = spec
         self._become(replace(self.state, base=base, file=path))
 
-    def _fill(self, spec: JobSpec, base: Path, file: Path | None, origin: Run | None) -> None:
+    def _fill(self, spec: JobSpec, base: Path, file: Path | None, origin: Origin | None) -> None:
         self._typed = self._clean = spec
         rows = {name: rows_of(spec, name) for name in ROW_FIELDS}
         filled = replace(self.state, spec=spec, rows=rows, base=base, file=file, origin=origin)
@@ -341,13 +372,25 @@ class JobForm(QObject):
         self._look_for_boot_files()
 
     def _follow_target(self, profile: str | None) -> None:
+        """Where the job names no account that is there, the current one if it is of that kind; else the user says."""
         known = [entry.name for entry in self.state.profiles]
         if profile not in known:
-            profile = LAB if self.state.spec.target is Target.LAB else self._profiles.current
-        if profile != self.state.profile:
+            is_lab, current = self.state.spec.target is Target.LAB, self._profiles.current
+            profile = LAB if is_lab else "" if self._is_lab(current) else current
+        if not profile:
+            self._become(replace(self.state, profile=""))
+            self.load_offer()
+        elif profile != self.state.profile:
             self.choose_profile(profile)
             self._clean = replace(self._clean, target=self.state.spec.target)
             self._become(self.state)
+
+    def _is_lab(self, name: str) -> bool:
+        return next((profile.is_lab for profile in self.state.profiles if profile.name == name), name == LAB)
+
+    def _draft(self) -> FormDraft:
+        state = self.state
+        return FormDraft(state.spec, state.rows, state.base, state.file, state.origin, state.profile, state.is_dirty)
 
     def _look_for_boot_files(self) -> None:
         if not self.state.spec.code_folder.strip():
@@ -363,15 +406,25 @@ class JobForm(QObject):
             self.set_field("boot", boots[0])
 
     def _become(self, state: FormState) -> None:
+        before = self._draft()
         self.state = replace(
             state,
-            all_errors=tuple(validate(state.spec, state.offer)),
+            all_errors=(*_account_errors(state), *validate(state.spec, state.offer)),
             nearest_engine=nearest_engine(state.spec, state.offer) if state.offer else None,
             nearest_flavor=nearest_flavor(state.spec, state.offer) if state.offer else None,
             is_dirty=state.spec != self._clean,
             changes=differences(state.origin.spec, state.spec) if state.origin else (),
         )
         self.changed.emit()
+        if self._draft() != before:
+            self.draft_changed.emit()
+
+
+def _account_errors(state: FormState) -> Iterator[FieldError]:
+    if not state.profiles:
+        return  # not read yet
+    if not state.profile:
+        yield FieldError("target", text("Select where the job runs."))
 
 
 def _settled(place: str) -> str:

@@ -260,8 +260,8 @@ class RunPage(QObject):
 
 
 def run_title(run: Run) -> str:
-    """As people tell runs of one job apart: by the number."""
-    return say("{name} · run {number}", name=job_words(run), number=run.number)
+    """By the number first: that tells runs of one job apart, and stays where the name is cut."""
+    return say("Run {number} · {name}", number=run.number, name=job_words(run))
 
 
 def job_words(run: Run) -> str:

@@ -43,7 +43,7 @@ class SampleRun(QObject):
             spec, base = await self._sample.prepare()
             run = await self._sender.submit(spec, base, LAB, stage=self._show)
             if not self._form.state.is_dirty:  # what somebody typed is not thrown away
-                self._form.load_spec(spec, base, run)
+                self._form.load_spec(run.spec, base, run)
             self.submitted.emit(run)
             await asyncio.sleep(REST_S)
         finally:

@@ -1,0 +1,109 @@
+"""What stands in the form, as plain values that can be kept in a file; no keys are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from traindeck.domain.jobs.job import JobSpec, Target
+from traindeck.viewmodels.jobs.form_values import ROW_FIELDS
+from traindeck.viewmodels.ports import Rows
+
+_DEFAULTS = JobSpec()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The run the form was filled from."""
+
+    number: int
+    spec: JobSpec
+
+
+@dataclass(frozen=True, slots=True)
+class FormDraft:
+    """All that makes two forms the same to the person who fills them in."""
+
+    spec: JobSpec
+    rows: Mapping[str, Rows]
+    base: Path
+    file: Path | None
+    origin: Origin | None
+    profile: str
+    is_dirty: bool
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "job": _plain_spec(self.spec),
+            "rows": {name: [list(row) for row in rows] for name, rows in self.rows.items()},
+            "base": str(self.base),
+            "file": str(self.file) if self.file is not None else "",
+            "origin": [self.origin.number, _plain_spec(self.origin.spec)] if self.origin is not None else [],
+            "profile": self.profile,
+            "is_dirty": self.is_dirty,
+        }
+
+
+def draft_of(plain: object) -> FormDraft | None:
+    """None for what is no draft: the file is on the user's disk, and may be of another version."""
+    try:
+        return _read(plain)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _read(plain: Any) -> FormDraft:
+    origin = plain["origin"]
+    rows = {name: tuple((_word(key), _word(value)) for key, value in plain["rows"][name]) for name in ROW_FIELDS}
+    return FormDraft(
+        spec=_spec(plain["job"]),
+        rows=rows,
+        base=Path(_word(plain["base"])),
+        file=Path(_word(plain["file"])) if plain["file"] else None,
+        origin=Origin(int(origin[0]), _spec(origin[1])) if origin else None,
+        profile=_word(plain["profile"]),
+        is_dirty=bool(plain["is_dirty"]),
+    )
+
+
+def _plain_spec(spec: JobSpec) -> dict[str, Any]:
+    values = {entry.name: getattr(spec, entry.name) for entry in fields(JobSpec)}
+    return {name: _plain(value) for name, value in values.items() if value != getattr(_DEFAULTS, name)}
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _spec(plain: Any) -> JobSpec:
+    values: dict[str, Any] = {}
+    for entry in fields(JobSpec):
+        value, default = plain.get(entry.name), getattr(_DEFAULTS, entry.name)
+        if value is None:
+            continue
+        if entry.name == "target":
+            values[entry.name] = Target(value)
+        elif entry.name in ROW_FIELDS:
+            is_free = entry.name == "parameters"
+            values[entry.name] = tuple((_word(key), _scalar(part) if is_free else _word(part)) for key, part in value)
+        elif isinstance(default, tuple):
+            values[entry.name] = tuple(map(_word, value))
+        elif isinstance(default, int):
+            values[entry.name] = int(value)
+        else:
+            values[entry.name] = _word(value)
+    return JobSpec(**values)
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _scalar(value: Any) -> str | int | float | bool:
+    if not isinstance(value, str | int | float | bool):
+        raise TypeError(value)
+    return value

@@ -1,0 +1,118 @@
+"""How many things a person does until a run is there, and that no key starts one by mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hands import Hands, tell
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.shell.welcome_page import WelcomePage
+from traindeck.ui.storage.browser_view import BrowserView
+
+_SHIFT, _CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+class Counted(Hands):
+    """Counts presses and clicks; typing words is not counted."""
+
+    count = 0
+
+    async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        self.count += 1
+        await super().press(key, modifiers)
+
+    def runs(self) -> tuple[Run, ...]:
+        runs: tuple[Run, ...] = self.program.models.jobs.runs.state.runs
+        return runs
+
+    async def finished(self, number: int) -> None:
+        await self.until(lambda: len(self.runs()) == number and all(run.state.is_over for run in self.runs()))
+
+    def take(self) -> int:
+        count, self.count = self.count, 0
+        return count
+
+
+async def count_what_is_done(by: Hands, other_code: str) -> None:
+    """The sample, the same again, and the same with code of another folder."""
+    hands = Counted(by.program)
+    await hands.until(hands.window.isActiveWindow)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
+    welcome = hands.window.tabs.currentWidget()
+    assert isinstance(welcome, WelcomePage)
+    await hands.click(welcome.sample)
+    hands.count += 1
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), RunPageView))
+    page, log = hands.window.tabs.currentWidget(), hands.panel("log")
+    assert isinstance(page, RunPageView)
+    await hands.finished(1)
+    await hands.until(lambda: "finished: test_accuracy" in log.pane.toPlainText())
+    tell("first", actions=hands.take(), title=page.title.text(), log=log.name.text(), tabs=hands.window.open_tabs())
+    await hands.press(Qt.Key.Key_R)
+    await hands.finished(2)
+    tell("again", actions=hands.take(), title=page.title.text(), parent=hands.runs()[0].resubmission_of)
+
+    await hands.press(Qt.Key.Key_R, _SHIFT)
+    form = hands.panel("job")
+    folder = form.fields["code_folder"].editor
+    await hands.until(lambda: form.isAncestorOf(QApplication.focusWidget()))
+    while not folder.hasFocus():
+        await hands.press(Qt.Key.Key_Tab)
+    await hands.type(other_code)
+    await hands.press(Qt.Key.Key_Return, _CTRL)
+    await hands.finished(3)
+    tell("other code", actions=hands.take(), folder=hands.runs()[0].spec.code_folder, name=hands.runs()[0].bundle)
+
+
+async def come_again(by: Hands) -> None:
+    """What there is at the next start."""
+    models, form = by.program.models, by.panel("job")
+    await by.until(lambda: isinstance(by.window.tabs.currentWidget(), RunPageView))
+    page, log = by.window.tabs.currentWidget(), by.panel("log")
+    assert isinstance(page, RunPageView)
+    await by.until(lambda: models.jobs.log.state.is_read and form.fields["code_folder"].editor.text())
+    folder = form.fields["code_folder"].editor.text()
+    tell("again there", title=page.title.text(), log=log.name.text(), tabs=by.window.open_tabs(), folder=folder)
+
+
+async def press_r_everywhere(by: Hands) -> None:
+    """One letter, typed where it is no command."""
+    hands = Counted(by.program)
+    workspace = hands.program.workspace
+    await hands.until(hands.window.isActiveWindow)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
+    welcome = hands.window.tabs.currentWidget()
+    assert isinstance(welcome, WelcomePage)
+    await hands.click(welcome.sample)
+    await hands.finished(1)
+    workspace.storage.open_bucket(ObjectPath("digits"))
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), BrowserView))
+    view, buckets, form = hands.window.tabs.currentWidget(), hands.panel("buckets"), hands.panel("job")
+    assert isinstance(view, BrowserView)
+    await hands.until(lambda: view.model.rowCount() and buckets.model.rowCount())
+    places: dict[str, QWidget] = {
+        "file list": view.table,
+        "buckets": buckets.rows,
+        "log": hands.panel("log").pane,
+        "text": form.fields["name"].editor,
+        "find": hands.panel("log").find_bar.words,
+    }
+    hands.panel("log").find_bar.open_bar()
+    for name, place in places.items():
+        place.setFocus()
+        await hands.until(place.hasFocus)
+        for modifiers in (Qt.KeyboardModifier.NoModifier, _SHIFT):
+            await hands.press(Qt.Key.Key_R, modifiers)
+        jobs = hands.program.models.jobs
+        tell("pressed", where=name, runs=len(hands.runs()), busy=len(jobs.runs.state.busy), typed=form.isVisible())
+    hands.panel("runs").setFocus()
+    await hands.press(Qt.Key.Key_R)
+    await hands.until(lambda: len(hands.runs()) == 2 and hands.runs()[0].state is not RunState.PREPARING)
+    await hands.finished(2)
+    assert Path(hands.runs()[0].spec.code_folder).is_dir()
+    tell("meant", runs=len(hands.runs()))

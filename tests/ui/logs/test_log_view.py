@@ -19,6 +19,7 @@ from support.folder_cloud import FolderCloud, digits_spec, offline
 from support.panel_bench import light_theme
 from support.waiting import until
 from traindeck.domain.jobs.job import LogChunk, Run, RunState
+from traindeck.ui.kit.edits import FIND, edit_of
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.logs.log_view import SLICE_LINES, FindBar, LogPane, LogView
 from traindeck.viewmodels.logs.log_feed import (
@@ -222,7 +223,9 @@ async def test_the_header_says_how_things_stand(tmp_path: Path, theme: Theme, qt
 async def test_find_selects_and_goes_round(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         await on.write(*numbered(300), "Loss is nan", *numbered(10, "end"))
-        qtbot.keyClick(on.view.pane, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+        find = edit_of(FIND, on.view.pane)
+        assert find is not None and find.enabled()
+        find.run()
         assert on.view.find_bar.isVisible()
         qtbot.keyClicks(on.view.find_bar.words, "loss")
         assert on.view.find_bar.hits.text() == "Hits: 1"

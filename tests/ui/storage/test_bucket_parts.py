@@ -352,6 +352,9 @@ async def test_a_full_bucket_goes_with_its_name_typed_and_can_be_stopped(
         await until(lambda: not rows.isVisible())
         assert on.names() == ["bucket"]
         on.cloud.access.step = None
+        on.host.activateWindow()
+        await until(on.host.isActiveWindow)
+        on.view.rows.setFocus()
         qtbot.keyClick(on.view.rows, Qt.Key.Key_Delete)
         question = await dialog_of(Question)
         qtbot.keyClicks(question.typed, "bucket")

@@ -9,15 +9,15 @@ import pytest
 from traindeck.domain.pinyin import initials
 from traindeck.domain.texts import text
 from traindeck.viewmodels.shell.commands import Command, Commands
-from traindeck.viewmodels.shell.finding import MOST_FOUND, Entry, Finder, Recent, command_entries
+from traindeck.viewmodels.shell.finding import MOST_FOUND, Finder, PaletteEntry, Recent, command_entries
 
 
 def nothing() -> None:
     pass
 
 
-def entries(*titles: str) -> list[Entry]:
-    return [Entry(f"id.{title}", title, nothing) for title in titles]
+def entries(*titles: str) -> list[PaletteEntry]:
+    return [PaletteEntry(f"id.{title}", title, nothing) for title in titles]
 
 
 def found(typed: str, *titles: str) -> list[str]:

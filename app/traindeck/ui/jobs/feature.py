@@ -25,7 +25,7 @@ from traindeck.viewmodels.jobs.run_page import RunPage, job_words, run_title, st
 from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command, always
 from traindeck.viewmodels.shell.contexts import ANYWHERE
-from traindeck.viewmodels.shell.finding import Entry
+from traindeck.viewmodels.shell.finding import PaletteEntry
 from traindeck.viewmodels.shell.journal import Subject, Topic
 
 FOLLOWING = "run"
@@ -87,10 +87,10 @@ class JobsFeature(Feature):
             ),
         ]
 
-    def offers(self) -> Iterable[Entry]:
+    def offers(self) -> Iterable[PaletteEntry]:
         for run in self._room.runs.state.runs:
             title, detail = f"{job_words(run)} {run.number}", f"{say('Run')} · {state_words(run)}"
-            yield Entry(f"run.{run.id}", title, partial(self.open_run, run), detail, "runs", also=run.name)
+            yield PaletteEntry(f"run.{run.id}", title, partial(self.open_run, run), detail, "runs", also=run.name)
 
     def _command(self, action: RunAction) -> Command:
         """The same for the run that is meant."""

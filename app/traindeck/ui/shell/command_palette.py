@@ -26,7 +26,7 @@ from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.layouts import column_of, label
 from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.viewmodels.shell.finding import Entry, Finder, Recent, nothing_found
+from traindeck.viewmodels.shell.finding import Finder, PaletteEntry, Recent, nothing_found
 
 _MOVES = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 _WIDTH, _HEIGHT, _TOP = 80 * SPACE, 54 * SPACE, 8 * SPACE
@@ -40,9 +40,9 @@ class _Found(QAbstractListModel):
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.entries: list[Entry] = []
+        self.entries: list[PaletteEntry] = []
 
-    def show(self, entries: list[Entry]) -> None:
+    def show(self, entries: list[PaletteEntry]) -> None:
         self.beginResetModel()
         self.entries = entries
         self.endResetModel()
@@ -50,7 +50,7 @@ class _Found(QAbstractListModel):
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
         return 0 if parent.isValid() else len(self.entries)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | QIcon | Entry | None:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | QIcon | PaletteEntry | None:
         entry = self.entries[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return entry.title
@@ -77,7 +77,7 @@ class _Row(QStyledItemDelegate):
         return QSize(0, option.fontMetrics.height() + 2 * SPACE - 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        entry: Entry = index.data(_ENTRY)
+        entry: PaletteEntry = index.data(_ENTRY)
         own = QStyleOptionViewItem(option)
         self.initStyleOption(own, index)
         own.text = ""
@@ -221,5 +221,5 @@ class CommandPalette(QWidget):
         QTimer.singleShot(0, self.window(), partial(_run, entry))
 
 
-def _run(entry: Entry) -> None:
+def _run(entry: PaletteEntry) -> None:
     entry.act()

@@ -14,7 +14,7 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.main_window import MainWindow, Make
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.finding import Entry
+from traindeck.viewmodels.shell.finding import PaletteEntry
 from traindeck.viewmodels.shell.journal import Topic
 
 if TYPE_CHECKING:  # questions are asked before anything of this needs to be loaded
@@ -51,7 +51,7 @@ class Shell:
         """All in one go: the menus are built anew each time."""
         self.commands.add(*(command for feature in self._features for command in feature.commands()))
 
-    def offers(self) -> Iterable[Entry]:
+    def offers(self) -> Iterable[PaletteEntry]:
         """What the palette finds besides commands."""
         return (entry for feature in self._features for entry in feature.offers())
 
@@ -141,7 +141,7 @@ class Feature:
         """For menus, toolbar, palette and shortcuts: each is declared here and nowhere else."""
         return ()
 
-    def offers(self) -> Iterable[Entry]:
+    def offers(self) -> Iterable[PaletteEntry]:
         """What the palette finds besides commands: asked each time it opens, so it must be at hand."""
         return ()
 

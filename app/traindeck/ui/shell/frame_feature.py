@@ -28,7 +28,7 @@ from traindeck.ui.shell.toasts import Toasts
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.finding import Entry, Finder, Offer, command_entries
+from traindeck.viewmodels.shell.finding import Finder, PaletteEntry, PaletteOffer, command_entries
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
@@ -90,12 +90,12 @@ class FrameFeature(Feature):
             QDesktopServices.openUrl(QUrl.fromLocalFile(topic.name))
         return topic.subject is Subject.FILE
 
-    def offers(self) -> Iterable[Entry]:
+    def offers(self) -> Iterable[PaletteEntry]:
         """The tabs that are open."""
         window = self.shell.window
         for key in window.open_tabs():
             title, act = window.tab_title(key), partial(window.open_tab, key, "", QWidget)
-            yield Entry(f"tab.{key}", title, act, say("Open tab"), "window")
+            yield PaletteEntry(f"tab.{key}", title, act, say("Open tab"), "window")
 
     def _can_undo(self) -> bool:
         return self._journal.last_undoable is not None
@@ -120,7 +120,7 @@ class FrameFeature(Feature):
 
 
 def frame_commands(
-    window: MainWindow, preferences: Preferences, quit_program: Callable[[], None], offer: Offer = tuple
+    window: MainWindow, preferences: Preferences, quit_program: Callable[[], None], offer: PaletteOffer = tuple
 ) -> list[Command]:
     """To be added to the window's commands once it exists; `offer` is what else the palette finds."""
 

@@ -9,7 +9,7 @@ from traindeck.domain.settings import SETTINGS
 from traindeck.domain.texts import say
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.finding import Entry
+from traindeck.viewmodels.shell.finding import PaletteEntry
 from traindeck.viewmodels.shell.preferences import Preferences
 
 _PAGE = "settings"
@@ -25,10 +25,12 @@ class SettingsFeature(Feature):
             "file.settings", say("Se&ttings"), self.open, shortcut="Ctrl+,", menu="file", group=95, icon="form"
         )
 
-    def offers(self) -> Iterable[Entry]:
+    def offers(self) -> Iterable[PaletteEntry]:
         for setting in SETTINGS:
             title = say(setting.title)
-            yield Entry(f"settings.{setting.key}", title, partial(self.open, setting.key), say("Setting"), "form")
+            yield PaletteEntry(
+                f"settings.{setting.key}", title, partial(self.open, setting.key), say("Setting"), "form"
+            )
 
     def open(self, key: str = "") -> None:
         """`key`: at this setting."""

@@ -52,7 +52,7 @@ ONE_FOLDER = Need(_is_folder, text("Select one folder first."))
 TAB = Need(lambda view: isinstance(view, BrowserView), text("Open the bucket in a tab first."))
 
 
-Act = Callable[[ObjectList], object]
+ListAct = Callable[[ObjectList], object]
 
 
 class ActiveList(QObject):
@@ -93,7 +93,7 @@ class ActiveList(QObject):
 
     # commands
 
-    def command(self, command_id: str, title: str, act: Act, need: Need, group: int, **more: Any) -> Command:
+    def command(self, command_id: str, title: str, act: ListAct, need: Need, group: int, **more: Any) -> Command:
         """One that acts on the list in use; in the menu Storage, unless it is said otherwise."""
 
         def run() -> None:

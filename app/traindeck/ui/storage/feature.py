@@ -24,7 +24,7 @@ from traindeck.ui.storage.object_properties import ObjectPropertiesDialogs
 from traindeck.viewmodels.accounts.accounts import Accounts
 from traindeck.viewmodels.rooms import StorageRoom
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.finding import Entry
+from traindeck.viewmodels.shell.finding import PaletteEntry
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.storage.buckets import NewBucketForm
 
@@ -89,13 +89,13 @@ class StorageFeature(Feature):
             *self.settings.commands(active),
         ]
 
-    def offers(self) -> Iterable[Entry]:
+    def offers(self) -> Iterable[PaletteEntry]:
         room, profile = self._room, self._accounts.current
         for place in room.favourites.of(profile):
-            yield Entry(f"place.{place}", str(place), partial(self.open_bucket, place), say("Favourite"), "star")
+            yield PaletteEntry(f"place.{place}", str(place), partial(self.open_bucket, place), say("Favourite"), "star")
         for name in room.buckets.bucket_names():
             place = ObjectPath(name)
-            yield Entry(f"place.{place}", name, partial(self.open_bucket, place), say("Bucket"), "bucket")
+            yield PaletteEntry(f"place.{place}", name, partial(self.open_bucket, place), say("Bucket"), "bucket")
 
     def extend(self, view: ObjectList) -> None:
         self._actions.extend(view)

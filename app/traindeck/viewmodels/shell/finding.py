@@ -16,7 +16,7 @@ _MOST_RECENT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaletteEntry:
     """One thing to find; `id` is stable, so that it is known again as used lately."""
 
     id: str
@@ -29,17 +29,17 @@ class Entry:
     enabled: bool = True
 
 
-Offer = Callable[[], Iterable[Entry]]
+PaletteOffer = Callable[[], Iterable[PaletteEntry]]
 
 
-def command_entries(commands: Commands, menu_titles: dict[str, str]) -> list[Entry]:
+def command_entries(commands: Commands, menu_titles: dict[str, str]) -> list[PaletteEntry]:
     return [_of_command(commands, command, menu_titles.get(command.menu, "")) for command in commands.all()]
 
 
-def _of_command(commands: Commands, command: Command, menu: str) -> Entry:
+def _of_command(commands: Commands, command: Command, menu: str) -> PaletteEntry:
     enabled = command.enabled()
     why = "" if enabled else command.why_not()
-    return Entry(
+    return PaletteEntry(
         command.id,
         command.plain_title.rstrip("…"),
         lambda: commands.run(command.id),
@@ -64,13 +64,13 @@ class Recent:
 class Finder:
     """Over everything there is at this moment; what was found narrows what is looked through next."""
 
-    def __init__(self, entries: Iterable[Entry], recent: Sequence[str] = ()) -> None:
+    def __init__(self, entries: Iterable[PaletteEntry], recent: Sequence[str] = ()) -> None:
         self._entries = [(entry, entry.title.casefold(), entry.also.casefold()) for entry in entries]
         self._lately = {entry_id: place for place, entry_id in enumerate(recent)}
         self._typed = ""
         self._left = self._entries
 
-    def find(self, typed: str) -> list[Entry]:
+    def find(self, typed: str) -> list[PaletteEntry]:
         """The best first; where nothing is typed, what was used lately, then all."""
         words = typed.casefold().split()
         if not words:

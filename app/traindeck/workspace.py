@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from PySide6.QtWidgets import QDialog
+from PySide6.QtWidgets import QApplication, QDialog
 
 from traindeck.assembly.account_core import use_in_lab
 from traindeck.assembly.core import Core
@@ -284,6 +284,8 @@ class Workspace:
             with tabs.opening_behind():
                 self.shell.restore(page)
             tabs.tabBar().moveTab(tabs.count() - 1, min(place, tabs.count() - 1))
+        if QApplication.focusWidget() in (None, tabs.tabBar()):
+            self.window.give_page_keys()
 
     def start(self, syncs: Sequence[SyncForm] = ()) -> None:
         """Show the window, then bring in what takes time."""

@@ -34,7 +34,10 @@ async def leave_open(hands: Hands) -> None:
     form.set_rows("parameters", (("lr", "0.5"),))
     runs = hands.window.findChild(QDockWidget, "dock.runs")
     hands.window.resizeDocks([runs], [320], Qt.Orientation.Horizontal)
-    tell("left", **await _seen(hands))
+    seen = await _seen(hands)
+    state = hands.window.state
+    await hands.until(lambda: not hands.window._noting.isActive() and (state.get("tabs") or {}).get("current") == 2)
+    tell("left", docks=state.get("docks"), **seen)
     await hands.until(lambda: False)
 
 

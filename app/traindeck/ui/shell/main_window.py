@@ -120,6 +120,12 @@ class MainWindow(QMainWindow):
     def current_tab(self) -> str:
         return self.tabs.current_key()
 
+    def give_page_keys(self) -> None:
+        """The page in front, where nothing else has the keyboard."""
+        page = self.tabs.currentWidget()
+        if page is not None and page.isVisible():
+            (page.focusProxy() or page).setFocus(Qt.FocusReason.OtherFocusReason)
+
     # docks
 
     def provide(self, panel_id: str, make: Make) -> None:
@@ -204,7 +210,7 @@ class MainWindow(QMainWindow):
             widget.installEventFilter(self)
         self._docks.changed.connect(self._on_docks)
         self._docks.whole_wanted.connect(self._toggle_whole)
-        self._docks.left_alone.connect(self._give_page_keys)
+        self._docks.left_alone.connect(self.give_page_keys)
         self.arrangements.changed.connect(self.commands.refresh)
 
     def _on_docks(self) -> None:
@@ -226,11 +232,6 @@ class MainWindow(QMainWindow):
     def _show_all(self) -> None:
         """Something is asked for that may stand behind what has the whole window."""
         self.arrangements.give_back()
-
-    def _give_page_keys(self) -> None:
-        page = self.tabs.currentWidget()
-        if page is not None and page.isVisible():
-            (page.focusProxy() or page).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _place_for_notices(self) -> None:
         """A toolbar of its own, because only those reach over the docks."""

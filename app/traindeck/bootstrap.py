@@ -386,6 +386,7 @@ def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:
             notices.hold(LAB_STOPPED, text("The Lab is stopped."), hint, is_error=False, topic=lab)
         else:
             notices.clear(LAB_STOPPED)
+            notices.journal.tell(NewsKind.NOTE, text("The Lab is running."), topic=lab, is_quiet=True)
         models.status.lab_stopped(address is None)
         models.status.load()
         if address is None or not models.accounts.accounts.is_lab:

@@ -46,6 +46,7 @@ from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.ui.transfers.sync_dialog import SyncDialog
+from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
@@ -133,6 +134,7 @@ class Models:
             self.system_notices,
             RunNews(core.watch, notices.journal),
             TransferNews(core.transfers.changed, notices.journal),
+            AccountNews(core.profiles, notices.journal),
         )
         self.preferences.changed.connect(partial(self._use_settings, core))
         self._use_settings(core)

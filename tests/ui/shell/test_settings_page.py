@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from support.frame_bench import texts_cut
+from support.frame_bench import frame, texts_cut
 from support.panel_bench import light_theme
 from support.qt_support import until
 from support.waiting import fail_with
@@ -18,6 +18,8 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import SettingsFile
+from traindeck.ui.shell.feature import Shell
+from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.shell.settings_page import SettingRow, SettingsPage
 from traindeck.viewmodels.shell.preferences import Preferences
 
@@ -121,3 +123,17 @@ async def test_where_there_is_no_room_beside_its_words_the_field_stands_below(
             at.resize(width, 500)
             await until(lambda width=width: is_below(row) is (width == 330))
             assert row.mapTo(at, row.rect().topRight()).x() <= width
+
+
+async def test_each_setting_is_found_and_opens_at_its_place(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            at.window.show()
+            feature = SettingsFeature(Shell(at.window, at.theme, scope, lambda: None), at.preferences)
+            offered = {entry.id: entry for entry in feature.offers()}
+            assert list(offered) == [f"settings.{setting.key}" for setting in SETTINGS]
+            offered["settings.links"].act()
+            shown = at.window.tabs.currentWidget()
+            assert isinstance(shown, SettingsPage)
+            assert shown.focusWidget() is shown.rows["links"].editor
+            await until(lambda: not scope.is_running("read the settings"))

@@ -20,6 +20,7 @@ from traindeck.domain.errors import Conflict, InvalidInput, KeyringMissing
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.tasks import Listeners
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.environment import (
     ACCESS,
@@ -44,6 +45,8 @@ class ProfileService:
         self._book = book
         self._secrets = secrets
         self._connections = connections
+        self.checked: Listeners[tuple[str, CheckUp]] = Listeners()
+        """The name of an account, and what became of its checks."""
 
     def all(self) -> list[Profile]:
         """The Lab's, those on this computer, and the one in the environment while its variables are set."""
@@ -141,6 +144,7 @@ class ProfileService:
         check_up = await check_keys(profile, credentials, self._calls, found)
         if check_up.accepted:
             self._connections.release(name)
+        self.checked.tell((name, check_up))
         return check_up
 
 

@@ -14,7 +14,7 @@ from traindeck.domain.settings import TRAY
 from traindeck.domain.texts import say
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import state_words
+from traindeck.viewmodels.jobs.run_page import job_words, state_words
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.system_notices import SystemNotices
@@ -66,7 +66,7 @@ class Tray(QObject):
         self.menu.clear()
         live = self.live_runs()
         for run in live[:_MOST_RUNS]:
-            words = say("{name} ({number}) · {state}", name=run.name, number=run.number, state=state_words(run))
+            words = say("{name} ({number}) · {state}", name=job_words(run), number=run.number, state=state_words(run))
             self._add(words.replace("&", "&&"), partial(self._open, Topic(Subject.RUN, run.id, run.profile)))
         if not live:
             self._add(say("No active jobs"), None)

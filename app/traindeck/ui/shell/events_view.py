@@ -44,7 +44,7 @@ _KINDS = {
     NewsKind.BEGAN: text("Problem"),
     NewsKind.OVER: text("Over"),
 }
-_TIME_WIDTH = 19 * SPACE
+_TIME_WIDTH = 21 * SPACE
 _AT_A_TIME = 500
 _WITH_REASON = 88 * SPACE
 

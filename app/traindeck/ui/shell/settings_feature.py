@@ -27,10 +27,9 @@ class SettingsFeature(Feature):
 
     def offers(self) -> Iterable[PaletteEntry]:
         for setting in SETTINGS:
-            title = say(setting.title)
-            yield PaletteEntry(
-                f"settings.{setting.key}", title, partial(self.open, setting.key), say("Setting"), "form"
-            )
+            act = partial(self.open, setting.key)
+            also = f"{setting.key} {say(setting.help)}"
+            yield PaletteEntry(f"settings.{setting.key}", say(setting.title), act, say("Setting"), "form", also=also)
 
     def open(self, key: str = "") -> None:
         """`key`: at this setting."""

@@ -17,7 +17,7 @@ from leaving import find_open, leave_open
 from looking import look_and_edit
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QScrollArea, QToolButton, QWidget
 from reopening import open_old_home
 
 from traindeck.bootstrap import Program, run_program
@@ -154,9 +154,9 @@ async def read_the_bar(hands: Hands, words: str) -> None:
     await hands.until(lambda: words in bar_words(hands))
     tell("said", bar=bar_words(hands), words=hands.texts())
     await hands.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    await hands.until(lambda: hands.dialog() is not None)
+    await hands.until(lambda: hands.visible(CommandPalette))
     await hands.press(Qt.Key.Key_Escape)
-    await hands.until(lambda: hands.dialog() is None)
+    await hands.until(lambda: not hands.visible(CommandPalette))
 
 
 async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str = "", go: str = "") -> None:
@@ -223,15 +223,20 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.click(place)
     page = hands.window.tabs.currentWidget()
     assert isinstance(page, LabPageView)
+
+    async def press(button: QWidget) -> None:
+        await hands.bring_into_view(button, page.findChildren(QScrollArea)[0])
+        await hands.click(button)
+
     await hands.until(lambda: facts_of(page).get("Buckets") == "1" and facts_of(page)["Jobs"] == "1, live: 1")
     await hands.until(lambda: facts_of(page)["Size on disk"].endswith("B") and page.counted.text())
-    await hands.click(page.folder.button)
+    await press(page.folder.button)
     tell("seen", facts=facts_of(page), chip=page.chip.text(), obs=page.obs.value.text(), copied=clipboard_words())
-    await hands.click(page.empty)
+    await press(page.empty)
     dialog = await hands.dialog_saying("Empty the Lab?")
     await hands.press(Qt.Key.Key_Return)  # too early: means Cancel
     await hands.until(lambda: hands.dialog() is None)
-    await hands.click(page.empty)
+    await press(page.empty)
     dialog = await hands.dialog_saying("Empty the Lab?")
     tell("asked", words=hands.texts(dialog))
     await hands.click(hands.button("Empty the Lab", dialog))
@@ -240,11 +245,11 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Stopped")
     log = hands.panel("log").pane.toPlainText()
     tell("emptied", facts=facts_of(page), bar=bar_words(hands), log=log)
-    await hands.click(page.stop)
+    await press(page.stop)
     await hands.until(lambda: page.chip.text() == "Not running" and place.text() == "Lab (not running)")
     await hands.click(buckets.refresh)
     await hands.until(lambda: "The Lab is stopped." in hands.texts(buckets))
-    await hands.click(page.start)
+    await press(page.start)
     await hands.until(lambda: page.chip.text() == "Running" and place.text() == "Lab on this computer")
     await hands.until(lambda: "No buckets yet." in hands.texts(buckets))
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["job.sample"]))

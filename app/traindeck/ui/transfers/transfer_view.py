@@ -151,10 +151,10 @@ class TransferView(QWidget):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         widths = {
             TransferTableModel.DIRECTION: 4,
-            TransferTableModel.PROGRESS: 17,
+            TransferTableModel.PROGRESS: 15,
             TransferTableModel.FILES: 16,
             TransferTableModel.SIZE: 9,
-            TransferTableModel.RATE: 18,
+            TransferTableModel.RATE: 20,
         }
         for column, units in widths.items():
             self.table.setColumnWidth(column, units * SPACE)

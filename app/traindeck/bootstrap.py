@@ -100,7 +100,10 @@ def run_program(options: Namespace, guest: Guest | None = None, on_frame: OnFram
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in named):
         if guest is None:
             print(
-                say("There is no display to open the window on. “traindeck --help” shows the commands that need none."),
+                say(
+                    "There is no display to open the window on. “traindeck --help” lists the commands that "
+                    "work without one."
+                ),
                 file=sys.stderr,
             )
             return 1
@@ -289,7 +292,7 @@ def _in_use(program: Program, scope: TaskScope, start: _Start, left_open: LeftOp
                 lambda name: models.notices.hold(
                     _LANGUAGE_WAITS,
                     text("The language changes as soon as “{name}” is closed.", name=name),
-                    text("What you changed there stays until you save or discard it."),
+                    text("Your changes there are kept until you save or discard them."),
                     is_error=False,
                 )
             )
@@ -437,17 +440,19 @@ async def _close(program: Program) -> None:
     here = [run for run in live if run.profile == LAB and run.id in core.submission.begun]
     paid = sum(run.profile != LAB for run in live)
     if here and core.lab.owns_process:
-        title = say("Runs still going in the Lab: {count}", count=len(here))
-        words = say("The Lab runs on this computer. Stop them with it, or let it finish them on its own?")
+        title = say("Active runs in the Lab: {count}", count=len(here))
+        words = say("The Lab runs on this computer. Stop it and its runs, or let the runs finish in the background?")
         if paid:
-            words = f"{words} {say('Paid jobs also go on and bill: {count}.', count=paid)}"
+            words = f"{words} {say('Paid jobs also keep running and are charged: {count}.', count=paid)}"
         ways = [
             AnswerButton(_WAYS_TO_END[0], say("Stop them and quit"), "danger"),
             AnswerButton(_WAYS_TO_END[1], say("Let them finish"), "primary"),
         ]
     elif paid:
         title = say("Paid jobs still running: {count}", count=paid)
-        words = say("They go on and bill after the window is closed. Stop them first if you no longer need them.")
+        words = say(
+            "They keep running and are charged after the window is closed. Stop them first if you no longer need them."
+        )
         ways = [AnswerButton(_WAYS_TO_END[0], say("Quit and let them run"), "primary")]
     else:
         program.stop.set()
@@ -497,7 +502,7 @@ def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
         notices.journal.tell(
             NewsKind.NOTE,
             text("TrainDeck ended unexpectedly last time."),
-            text("Runs and files are safe. What is known of it is in {file}.", file=str(kept)),
+            text("Runs and files are safe. For details, see {file}.", file=str(kept)),
         )
     place = folder / f"crash-{os.getpid()}.txt"
     with open(place, "w", encoding="utf-8", opener=our_opener) as file:

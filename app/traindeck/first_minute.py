@@ -29,13 +29,18 @@ async def visit(program: Program) -> int:
     except AppError as error:
         _tell(error.sentence())
     except TimeoutError:
-        _tell(say("The Lab does not say what it offers. Its log tells more: {file}", file=str(program.core.paths.lab)))
+        _tell(
+            say(
+                "The Lab did not return its engines and specifications. For details, see its log: {file}",
+                file=str(program.core.paths.lab),
+            )
+        )
     return 1
 
 
 async def _walk(program: Program) -> int:
     core, models = program.core, program.models
-    _tell(say("No display: walking through the first minute here."))
+    _tell(say("No display: running the sample project here."))
     await core.lab.address()
     _tell(say("The Lab is running."))
     base = await program.workspace.jobs.prepare_sample()
@@ -56,7 +61,7 @@ async def _walk(program: Program) -> int:
     has_picture = await _take_picture(program)
     outputs = core.paths.run(run.id) / "outputs"
     for path in await core.run_service.fetch(run.id, outputs):
-        _tell(say("fetched {file}", file=str(path)))
+        _tell(say("downloaded {file}", file=str(path)))
     return 0 if has_picture and run.state is RunState.COMPLETED else 1
 
 

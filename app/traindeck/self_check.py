@@ -54,7 +54,7 @@ async def _keyring(program: Program) -> str:
     try:
         return await program.core.secrets.backend()
     except KeyringMissing:
-        return say("none: keys can be kept for the session only")
+        return say("none: keys can only be kept for the session")
 
 
 async def _records(program: Program) -> str:

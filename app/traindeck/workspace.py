@@ -326,7 +326,7 @@ class Workspace:
                 run = await models.jobs.service.records.get(run_id)
                 if run is None:
                     raise NotFound(
-                        text("There is no run “{id}” on this computer.", id=run_id),
+                        text("Run “{id}” does not exist on this computer.", id=run_id),
                         text("Open the link where the job was submitted."),
                     )
                 self.jobs.open_run(run)

@@ -60,7 +60,7 @@ def test_a_service_without_a_list_of_unfinished_uploads_is_said_to_be_one(traind
     with beside(WrittenServer(_without_fragments)) as server:
         environment = keys | {"TRAINDECK_OBS_ENDPOINT": server.url, "TRAINDECK_SIGNATURE": "v4"}
         answer = traindeck("obs", "fragments", "bucket", "--profile", "environment", environment=environment)
-    assert "does not list unfinished uploads" in answer.must_be(1).said
+    assert "does not list fragments" in answer.must_be(1).said
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is unreadable for this user")
@@ -80,7 +80,7 @@ def test_a_full_target_is_named_and_not_our_own_home(traindeck: Traindeck, tmp_p
     target = tmp_path / "small" / "big.bin"
     answer = traindeck("obs", "cp", "obs://full-disk/big", target, before=inside_mount(tmp_path / "small", "size=64k"))
     assert str(target) in answer.must_be(1).said
-    assert "Free some space on the disk it is on" in answer.said and "TRAINDECK_HOME" not in answer.said
+    assert "Free up space on its disk" in answer.said and "TRAINDECK_HOME" not in answer.said
 
 
 def test_a_home_that_is_shut_can_be_another(traindeck: Traindeck, tmp_path: Path) -> None:

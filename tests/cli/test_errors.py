@@ -185,18 +185,18 @@ def test_a_mistake_in_the_job_file_has_its_line(traindeck: Traindeck, project: P
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["job", "show", "nothing"], 4, "No run begins with “nothing”."),
-        (["job", "logs", "last"], 4, "There is no run yet."),
+        (["job", "show", "nothing"], 4, "No run matches “nothing”."),
+        (["job", "logs", "last"], 4, "No runs yet."),
         (["job", "submit", "none.toml"], 4, "none.toml"),
         (["job", "logs", "last", "--grep", "("], 2, "not a regular expression"),
-        (["profile", "use", "nobody"], 4, "There is no profile “nobody”."),
-        (["profile", "check", "nobody"], 4, "There is no profile “nobody”."),
+        (["profile", "use", "nobody"], 4, "The account “nobody” does not exist."),
+        (["profile", "check", "nobody"], 4, "The account “nobody” does not exist."),
         (["profile", "remove", "lab"], 2, "cannot be removed"),
         (["profile", "add", "p", "--region", "cn-north-4"], 2, "The keys are missing."),
         (["profile", "add", "p", "--region", "cn-north-4", "--env"], 2, "The environment variables contain no keys."),
         (["profile", "add", "p", "--region", "cn-north-4", "--csv", "no.csv"], 4, "no.csv"),
-        (["obs", "ls", "--profile", "nobody"], 4, "There is no profile “nobody”."),
-        (["obs", "ls", "obs://A"], 2, "is not a place in OBS"),
+        (["obs", "ls", "--profile", "nobody"], 4, "The account “nobody” does not exist."),
+        (["obs", "ls", "obs://A"], 2, "is not an OBS path"),
         (["obs", "mb", "obs://bucket/folder/"], 2, "is a folder, not a bucket"),
         (["obs", "cp", "a", "b"], 2, "Source and destination are both on this computer."),
         (["obs", "cp", "-", "obs://bucket/"], 2, "needs a name"),
@@ -243,7 +243,7 @@ def test_errors_are_said_in_chinese_where_a_translation_exists(traindeck: Traind
     catalogue = ROOT / "resources" / "translations" / "zh_CN.json"
     if not catalogue.is_file():
         pytest.skip("no translations are shipped")
-    wanted = json.loads(catalogue.read_text(encoding="utf-8"))["There is no run yet."]
+    wanted = json.loads(catalogue.read_text(encoding="utf-8"))["No runs yet."]
     assert wanted in traindeck("job", "show", "last", "--language", "zh_CN").must_be(4).said
     assert wanted in traindeck("job", "show", "last", environment={"LANG": "zh_CN.UTF-8"}).must_be(4).said
 

@@ -141,7 +141,7 @@ async def quit_by_question(hands: Hands, epochs: str, answer: str) -> None:
     await submit_sample(hands, epochs)
     hands.program.status = 0
     hands.window.close()
-    dialog = await hands.dialog_saying("Runs still going in the Lab: 1")
+    dialog = await hands.dialog_saying("Active runs in the Lab: 1")
     tell("asked", words=hands.texts(dialog))
     button = hands.button(answer, dialog)
     tell("leaving")
@@ -228,7 +228,7 @@ async def empty_the_lab(hands: Hands) -> None:
         await hands.bring_into_view(button, page.findChildren(QScrollArea)[0])
         await hands.click(button)
 
-    await hands.until(lambda: facts_of(page).get("Buckets") == "1" and facts_of(page)["Jobs"] == "1, live: 1")
+    await hands.until(lambda: facts_of(page).get("Buckets") == "1" and facts_of(page)["Jobs"] == "1, active: 1")
     await hands.until(lambda: facts_of(page)["Size on disk"].endswith("B") and page.counted.text())
     await press(page.folder.button)
     tell("seen", facts=facts_of(page), chip=page.chip.text(), obs=page.obs.value.text(), copied=clipboard_words())

@@ -21,7 +21,7 @@ from support.servers.xvfb import Xvfb, is_installed
 
 SK = planted.SECRET_KEY
 
-WRONG = "The secret key does not fit the access key"
+WRONG = "The secret key does not match access key"
 
 on_a_screen = pytest.mark.skipif(os.name == "nt" or not is_installed, reason="an X server and xdotool are Linux's")
 
@@ -161,12 +161,12 @@ def test_an_account_of_ones_own_takes_six_acts(home: Path, tmp_path: Path) -> No
 
 def test_a_service_that_cannot_be_reached_is_not_taken_for_a_wrong_key(home: Path) -> None:
     nowhere = f"http://127.0.0.1:{closed_port()}"
-    gone = f"Nothing answers at {nowhere.removeprefix('http://')}."
+    gone = f"Cannot connect to {nowhere.removeprefix('http://')}."
     with WindowProcess(
         home, "connect", "ACCESSKEY1234567890X", "0" * 32, nowhere, nowhere, nowhere, environment={"SECRET_KEY": SK}
     ) as window:
         facts = window.told("checked")["facts"]
-        assert "Nobody has said yet whether the credential is valid." in facts
+        assert "Keys not checked yet." in facts
         assert len([fact for fact in facts if gone in fact]) == 3
         assert gone in window.told("form")["offer"]
         window.must_be_well()

@@ -13,7 +13,7 @@ def test_the_lab_is_emptied_and_goes_on(home: Path) -> None:
     with WindowProcess(home, "empty_the_lab") as window:
         seen = window.told("seen")
         assert (seen["chip"], seen["copied"]) == ("Running", str(home / "lab"))
-        assert seen["facts"]["Ends with"] == "this window"
+        assert seen["facts"]["Managed by"] == "this window"
         assert seen["obs"].startswith("http://127.0.0.1:")
         asked = window.told("asked")["words"]
         assert "Buckets: 1." in asked and "Jobs: 1." in asked

@@ -23,7 +23,7 @@ def has_ended(home: Path) -> bool:
 
 def stopped(home: Path) -> None:
     with WindowProcess(home, "quit_by_question", MANY, "Stop them and quit") as window:
-        assert "Stop them with it, or let it finish them on its own?" in window.told("asked")["words"]
+        assert "Stop it and its runs, or let the runs finish in the background?" in window.told("asked")["words"]
         window.told("leaving")
         window.must_be_well()
 

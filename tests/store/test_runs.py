@@ -54,7 +54,7 @@ async def test_a_run_comes_back_as_it_went_in(tmp_path: Path) -> None:
 
 
 async def test_a_reason_is_told_in_the_language_in_use(tmp_path: Path) -> None:
-    reason = text("Stopped before the job was sent.")
+    reason = text("Stopped before the job was submitted.")
     async with opened(tmp_path / "records.db") as store:
         await store.add(run("ours", reason=reason))
         await store.add(run("theirs", reason="exit code {7}"))
@@ -62,9 +62,9 @@ async def test_a_reason_is_told_in_the_language_in_use(tmp_path: Path) -> None:
     async with opened(tmp_path / "records.db") as store:
         theirs, ours = await store.all()
         assert theirs.reason == "exit code {7}" and ours.reason == reason
-        assert str(ours.reason) == "Stopped before the job was sent."
+        assert str(ours.reason) == "Stopped before the job was submitted."
         language.speak(CHINESE)
-        assert str(ours.reason) == say("Stopped before the job was sent.") != reason.english
+        assert str(ours.reason) == say("Stopped before the job was submitted.") != reason.english
         with closing(sqlite3.connect(tmp_path / "records.db")) as db:
             (kept,) = db.execute("SELECT reason FROM transitions WHERE run_id = 'ours'").fetchone()
         assert kept_errors.words_from_json(kept) == reason

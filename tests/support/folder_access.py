@@ -92,7 +92,7 @@ class FolderAccess(ObsAccess):
         await self._gate(wanted.name)
         place = self.root / wanted.name
         if place.exists():
-            raise Conflict(text("The bucket “{bucket}” is there already.", bucket=wanted.name), text("Choose another."))
+            raise Conflict(text("The bucket “{bucket}” already exists.", bucket=wanted.name), text("Choose another."))
         place.mkdir()
         self.made.append(wanted)
         self.policies[wanted.name] = template_policy(wanted.template, wanted.name, self.form)

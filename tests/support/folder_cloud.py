@@ -116,7 +116,7 @@ class FolderStorage(ObsStorage):
         self.listed.append(f"obs://{bucket}/{prefix}")
         await self._gate()
         if not (self.root / bucket).is_dir():
-            raise NotFound(text("There is no bucket “{bucket}”.", bucket=bucket), text("Refresh the list."))
+            raise NotFound(text("The bucket “{bucket}” does not exist.", bucket=bucket), text("Refresh the list."))
         return await self.listed_page(bucket, prefix, delimiter, marker, min(most, self.page_size))
 
     async def listed_page(self, bucket: str, prefix: str, delimiter: str, marker: str, most: int) -> ListingPage:

@@ -108,7 +108,7 @@ class FolderPlane(ObjectShelf):
         self, target: ObjectPath, metadata: Mapping[str, str] | None = None, *,
         head: Mapping[str, str] | None = None, content_type: str = "", storage_class: str = "",
     ) -> str:  # fmt: skip
-        raise NotOffered(text("This service takes files in one piece only."), text("Nothing has to be done."))
+        raise NotOffered(text("This service does not support multipart uploads."), text("Nothing has to be done."))
 
     async def copy(
         self,

@@ -98,7 +98,7 @@ def empty(root: Path, on_file: Callable[[int], None] = lambda _: None) -> None:
     except disk_usage.LabRunningError as error:
         raise Conflict(
             text("A Lab is already running on “{root}”.", root=str(root)),
-            text("End it with “traindeck lab stop”, then try again."),
+            text("Stop it with “traindeck lab stop”, then try again."),
         ) from error
     except disk_usage.LeftoversError as error:
         reason = _reason(error.__cause__)
@@ -115,8 +115,8 @@ def empty(root: Path, on_file: Callable[[int], None] = lambda _: None) -> None:
 
 def not_ended(detail: str) -> LocalTrouble:
     return LocalTrouble(
-        text("The Lab did not end."),
-        text("End its process yourself; “traindeck lab status” names it."),
+        text("The Lab did not stop."),
+        text("End its process; “traindeck lab status” shows the process ID."),
         detail,
     )
 
@@ -130,7 +130,7 @@ def _reason(error: BaseException | None) -> str:
 
 def _what_to_do(error: BaseException | None) -> Text:
     if isinstance(error, OSError) and error.errno in _NO_RIGHT:
-        return text("Give yourself the right to this file or folder, then try again.")
+        return text("Grant yourself permission for this file or folder, then try again.")
     return text("Close what still uses its files, then try again.")
 
 
@@ -243,11 +243,11 @@ class LabKeeper:
         sight = await self.look()
         if sight.state is LabState.SILENT and sight.owner is not LabOwner.OURS:
             raise Conflict(
-                text("The Lab's process {pid} does not answer.", pid=sight.pid or "–"),
-                text("It may be starting or ending: wait a moment. If it stays so, end that process."),
+                text("The Lab process {pid} is not responding.", pid=sight.pid or "–"),
+                text("It may be starting or stopping. Wait a moment; if nothing changes, end that process."),
             )
         if sight.state is LabState.RUNNING and not sight.is_ours_to_end:
-            raise Conflict(user_words(sight), text("End it there, then try again."), f"process {sight.pid}")
+            raise Conflict(user_words(sight), text("Stop it there, then try again."), f"process {sight.pid}")
         if sight.state is LabState.RUNNING:
             await self._end_runs()
 

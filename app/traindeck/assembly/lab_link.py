@@ -83,8 +83,8 @@ class LabLink:
                     self.is_starting = False
             if found is None:
                 raise Unreachable(
-                    text("The Lab started but does not answer."),
-                    text("Look into “{log}”, end the process that is left over, and try again.", log=self._log),
+                    text("The Lab started but is not responding."),
+                    text("Check “{log}”, end the remaining process, and try again.", log=self._log),
                 )
             if found != self._address:
                 self._address = found
@@ -301,7 +301,9 @@ def _refusal(said: dict[str, Any], words: IO[bytes], log_name: str) -> AppError:
     detail = words.read().decode(errors="replace").strip()[-_DETAIL_LIMIT:]
     error = said.get("error")
     if not isinstance(error, dict):
-        return LocalTrouble(text("The Lab could not be started."), text("“{log}” tells more.", log=log_name), detail)
+        return LocalTrouble(
+            text("The Lab could not be started."), text("For details, see “{log}”.", log=log_name), detail
+        )
     kind = Conflict if error.get("kind") == Conflict.kind else LocalTrouble
     reason = f"{error.get('title', '')} {error.get('hint', '')}".strip()
     return kind(

@@ -52,7 +52,7 @@ def _wanted(call: Call) -> tuple[Path | None, bool]:
     replaces = file is not None and (file.exists() or file.is_symlink())
     if replaces:
         question = say("Replace “{file}”?", file=str(file))
-        if not terminal.is_meant(call.options, text("“{file}” exists already.", file=str(file)), question):
+        if not terminal.is_meant(call.options, text("“{file}” already exists.", file=str(file)), question):
             call.output.note(say("Nothing was written."))
             return None, False
     return file, replaces

@@ -163,7 +163,7 @@ class Unexpected(AppError):
     def __init__(self, detail: str) -> None:
         super().__init__(
             text("Something went wrong inside TrainDeck."),
-            text("Nothing you made was changed. Copy the report and send it to us."),
+            text("Nothing was changed. Copy the report and attach it to an issue."),
             detail,
         )
 

@@ -188,7 +188,7 @@ NOTICES: Mapping[str, Switch] = {
     for kind, title, help in (
         ("run_finished", text("Run completed"), text("When a run has completed.")),
         ("run_failed", text("Run failed"), text("When a run has failed, or was not submitted.")),
-        ("run_stopped", text("Run stopped"), text("When a run was stopped, by somebody or by its time limit.")),
+        ("run_stopped", text("Run stopped"), text("When a run was stopped, by a user or by its time limit.")),
         ("transfer_done", text("Transfer finished"), text("When a transfer has finished.")),
         ("transfer_failed", text("Transfer failed"), text("When a transfer has failed, as a whole or in part.")),
         ("keys_refused", text("Keys refused"), text("When a service refuses the keys of an account.")),

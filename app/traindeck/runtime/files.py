@@ -25,14 +25,14 @@ def local_error(error: OSError, path: Path | None = None, hint: Text | None = No
     place = str(path or error.filename or "")
     if error.errno in _FULL:
         return DiskFull(
-            text("The disk is full: “{place}” could not be written.", place=place),
-            hint or text("Free some space on the disk it is on, then try again."),
+            text("The disk is full: “{place}” was not written.", place=place),
+            hint or text("Free up space on its disk, then try again."),
             str(error),
         )
     if error.errno in _LOCKED:
         return LocalTrouble(
-            text("“{place}” cannot be written or read: no permission.", place=place),
-            hint or text("Give yourself the right to this file or folder, then try again."),
+            text("You do not have permission to read or write “{place}”.", place=place),
+            hint or text("Grant yourself permission for this file or folder, then try again."),
             str(error),
         )
     if isinstance(error, FileExistsError | NotADirectoryError) and place:
@@ -47,7 +47,7 @@ def local_error(error: OSError, path: Path | None = None, hint: Text | None = No
         )
     return LocalTrouble(
         text("“{place}” could not be used: {problem}.", place=place, problem=error.strerror or type(error).__name__),
-        text("Look at this file or folder, then try again."),
+        text("Check this file or folder, then try again."),
         str(error),
     )
 
@@ -55,7 +55,7 @@ def local_error(error: OSError, path: Path | None = None, hint: Text | None = No
 def not_a_folder(path: Path, detail: str = "") -> AppError:
     return LocalTrouble(
         text("“{place}” is a file, not a folder.", place=str(path)),
-        text("Move it away, or name another place."),
+        text("Move it, or specify another path."),
         detail,
     )
 

@@ -67,8 +67,10 @@ def open_database(path: Path, steps: SchemaSteps = STEPS) -> sqlite3.Connection:
             db.execute("PRAGMA foreign_keys = ON")
             if _version(db) != len(steps):
                 # Two programs may open an old database at once; only one may carry it over.
-                busy = text("Another TrainDeck is busy with the records.")
-                hint = text("Wait until it is done, or end the one that hangs; then try again. Nothing was changed.")
+                busy = text("Another TrainDeck is using the records.")
+                hint = text(
+                    "Wait until it is done, or close the one not responding, then try again. Nothing was changed."
+                )
                 with alone_with(path, LOCK_S, busy, hint, ".migrate.lock"):
                     _migrate(db, path, steps)
         except BaseException:
@@ -86,7 +88,7 @@ def _migrate(db: sqlite3.Connection, path: Path, steps: SchemaSteps) -> None:
     if version > len(steps):
         raise LocalTrouble(
             text("The records were written by a newer TrainDeck."),
-            text("Update TrainDeck, or name another folder with TRAINDECK_HOME. Nothing was changed."),
+            text("Update TrainDeck, or specify another folder with TRAINDECK_HOME. Nothing was changed."),
         )
     if 0 < version < len(steps):
         _back_up(db, path.with_name(f"{path.name}.v{version}.bak"))
@@ -127,12 +129,14 @@ def database_errors(path: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", None)
         if code == sqlite3.SQLITE_FULL:
             raise DiskFull(
-                text("The disk is full: the records could not be written."),
-                text("Free some space, or move TrainDeck's folder with TRAINDECK_HOME; then try again."),
+                text("The disk is full: the records were not written."),
+                text("Free up space, or move the TrainDeck folder with TRAINDECK_HOME, then try again."),
                 str(error),
             ) from error
         raise LocalTrouble(
             text("The records in “{path}” cannot be used: {problem}.", path=str(path), problem=str(error)),
-            text("Check the rights and the free space of this folder; a copy from before the last update is there."),
+            text(
+                "Check the permissions and free space of this folder. It contains a copy from before the last update."
+            ),
             str(error),
         ) from error

@@ -43,7 +43,7 @@ class Paths:
 
     def make(self) -> None:
         """Create the folder for the owner alone; a home that cannot be written to fails here, not later."""
-        with local_errors(self.home, text("Mend that, or name another folder with TRAINDECK_HOME.")):
+        with local_errors(self.home, text("Repair it, or specify another folder with TRAINDECK_HOME.")):
             our_folder(self.home)
             _close(self.home)
             probe = self.home / f".probe-{os.getpid()}"
@@ -59,7 +59,7 @@ def _close(home: Path) -> None:
     if found.st_uid != os.geteuid():
         raise LocalTrouble(
             text("The folder “{place}” belongs to another user of this computer.", place=str(home)),
-            text("Name a folder of your own with TRAINDECK_HOME; nothing was written."),
+            text("Specify your own folder with TRAINDECK_HOME. Nothing was written."),
         )
     if found.st_mode & 0o077:
         home.chmod(0o700)

@@ -152,7 +152,9 @@ def _run(row: sqlite3.Row) -> Run:
     if values["created"] is None:
         values["created"] = datetime.fromtimestamp(0, UTC)
     if damaged:
-        reason = text("The record of this run is damaged or of a newer TrainDeck: {names}.", names=", ".join(damaged))
+        reason = text(
+            "The record of this run is damaged or was written by a newer TrainDeck: {names}.", names=", ".join(damaged)
+        )
         before = values["reason"]
         values["reason"] = Text("{damage} {before}", {"damage": reason, "before": before}) if before else reason
     return Run(**values)

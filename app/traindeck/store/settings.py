@@ -60,19 +60,19 @@ class SettingsFile:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LocalTrouble(
                 text("The settings file “{path}” is damaged.", path=str(self._path)),
-                text("Mend it, or move it away to start with fresh settings; keys and runs are not in it."),
+                text("Repair it, or move it to start with new settings. It does not contain keys or runs."),
                 str(error),
             ) from error
         if schema > SCHEMA:
             raise LocalTrouble(
                 text("The settings were written by a newer TrainDeck."),
-                text("Update TrainDeck, or name another folder with TRAINDECK_HOME."),
+                text("Update TrainDeck, or specify another folder with TRAINDECK_HOME."),
             )
         return _settings(content)
 
     def change(self, edit: Callable[[Settings], Settings]) -> Settings:
-        busy = text("Another TrainDeck keeps the settings busy.")
-        hint = text("End the one that hangs, then try again. Nothing was changed.")
+        busy = text("Another TrainDeck is using the settings.")
+        hint = text("Close the one not responding, then try again. Nothing was changed.")
         with local_errors(self._path), alone_with(self._path, _PATIENCE_S, busy, hint):
             settings = edit(self.read())
             content = {"schema": SCHEMA, **asdict(settings)}

@@ -388,7 +388,7 @@ def _one(db: sqlite3.Connection, transfer_id: int) -> TransferRecord:
 
 
 def _gone() -> AppError:
-    return NotFound(text("This transfer is no longer in the list."), text("Begin it again."))
+    return NotFound(text("This transfer is no longer in the list."), text("Start it again."))
 
 
 def _record(row: sqlite3.Row) -> TransferRecord:

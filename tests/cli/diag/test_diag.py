@@ -37,7 +37,7 @@ def test_a_dead_network_and_no_account_have_their_codes(traindeck: Traindeck) ->
     assert "cannot be reached" in dead.out and "firewall" in dead.out
     assert KEYS["HUAWEICLOUD_SDK_SK"] not in dead.out + dead.said
     nobody = traindeck("diag", "--profile", "nobody").must_be(3)
-    assert "There is no profile “nobody”." in nobody.out
+    assert "The account “nobody” does not exist." in nobody.out
 
 
 def test_a_report_is_listed_written_and_replaced_only_when_that_is_meant(

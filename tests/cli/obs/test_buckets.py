@@ -58,7 +58,7 @@ def test_a_bucket_opens_and_closes_by_template(traindeck: Traindeck, tmp_path: P
     assert (opened["public"], opened["anybody"], opened["template"]) == (True, ["read"], "public-read")
     assert anybody.get("/data/some/1") == 200 and anybody.get("/data/") == 403
     words = traindeck("obs", "policy", "data").must_be(0).out
-    assert "Public: anybody on the internet can read objects." in words and '"GetObject"' in words
+    assert "Public: anyone on the internet can read objects." in words and '"GetObject"' in words
 
     traindeck("obs", "policy", "data", "set", "public-read-write", "--acl", "--yes").must_be(0)
     assert anybody.put("/data/new") == 200
@@ -88,14 +88,14 @@ def test_a_policy_of_ones_own_is_looked_at_before_it_is_sent(
     broken = traindeck(
         "obs", "policy", "data", "set", "--file", "-", given=good.replace("GetObject", "GetObjct").encode()
     )
-    assert "Line 1, column" in broken.must_be(2).said and "Is GetObject meant?" in broken.said
+    assert "Line 1, column" in broken.must_be(2).said and "Did you mean GetObject?" in broken.said
     cut = traindeck("obs", "policy", "data", "set", "--file", "-", given=b'{\n "Statement": [')
     assert "Line 2, column 16: This is not JSON." in cut.must_be(2).said
     denial = {**statement, "Effect": "Deny", "Principal": "*", "Action": ["*"], "Resource": ["data", "data/*"]}
     locked = traindeck(
         "obs", "policy", "data", "set", "--file", "-", given=json.dumps({"Statement": [denial]}).encode()
     )
-    assert "This denies you yourself to change or remove the policy." in locked.must_be(2).said
+    assert "This denies yourself the permission to change or delete the policy." in locked.must_be(2).said
     assert traindeck("obs", "policy", "data", "--json").document["policy"] == json.loads(good)
     (tmp_path / "latin").write_bytes(b'{"\xff": 1}')
     traindeck("obs", "policy", "data", "set", "--file", "latin").must_be(2)

@@ -73,5 +73,5 @@ def test_tags_that_may_not_be_seen_do_not_hide_the_rest(
     deny(tmp_path / "deny.json", "GetObjectTagging", "cli-bucket/*")
     traindeck("obs", "policy", "cli-bucket", "set", "--file", "deny.json", "--yes").must_be(0)
     told = traindeck("obs", "stat", "obs://cli-bucket/x", "--json").must_be(0)
-    assert told.document["tags"] is None and told.document["size"] == 5 and "may not do this" in told.said
+    assert told.document["tags"] is None and told.document["size"] == 5 and "do not have permission" in told.said
     assert "5 bytes" in traindeck("obs", "stat", "obs://cli-bucket/x").must_be(0).out

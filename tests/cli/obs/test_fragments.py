@@ -35,7 +35,7 @@ def test_they_are_listed_and_thrown_away(traindeck: Traindeck, lab: dict[str, st
     assert "a/二.bin" in told.out and "3 fragments, 350 B" in told.said
     # Nobody is there to say yes.
     refused = traindeck("obs", "fragments", "cli-bucket", "--abort").must_be(2)
-    assert "3 fragments, 350 B" in refused.said and listed(traindeck, "cli-bucket") == NAMES
+    assert "delete 3 fragments (350 B)" in refused.said and listed(traindeck, "cli-bucket") == NAMES
     old = traindeck("obs", "fragments", "cli-bucket", "--abort", "--older-than", "1h", "--json").must_be(0)
     assert old.document == {"aborted": 0, "bytes": 0, "kept": 0, "failed": 0}
     some = traindeck("obs", "fragments", "obs://cli-bucket/a/", "--abort", "--yes", "--json").must_be(0)

@@ -97,7 +97,7 @@ def test_the_account_of_the_environment_is_there_while_it_is_set(traindeck: Trai
     assert "a b" in wrong.must_be(2).said
     traindeck("profile", "remove", "environment", "--yes", environment=keys).must_be(2)
     taken = traindeck("profile", "add", "environment", "--region", "cn-north-4", given=b"AK\nSK\n").must_be(2)
-    assert "cannot be the name" in taken.said
+    assert "cannot be used as an account name" in taken.said
 
 
 def test_a_profile_can_be_removed_where_no_keyring_answers(

@@ -32,7 +32,7 @@ def test_waiting_ends_when_nobody_can_give_other_keys(
     ).must_be(0)
     assert sent.document["profile"] == "environment"
     refused = traindeck("job", "submit", "p", "--set", "job.target=modelarts", *there, environment=wrong).must_be(3)
-    assert "secret key does not fit" in refused.said
+    assert "secret key does not match" in refused.said
     waited = traindeck("job", "wait", sent.document["run"], environment=wrong).must_be(3)
     followed = traindeck("job", "logs", sent.document["run"], "-f", environment=wrong).must_be(3)
     for answer in (refused, waited, followed):

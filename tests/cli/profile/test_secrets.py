@@ -78,7 +78,7 @@ async def test_nothing_of_them_stays_but_in_the_keyring(
         replaced = ["profile", "add", "mine", "--region", "lab", *addresses, "--replace", "--keep-keys"]
         await run(*replaced, *by_proxy, given="another\n")
         refused = json.loads(await run("profile", "check", "--json", "-v", code=5))
-        assert "does not take its user and password" in json.dumps(refused)
+        assert "rejected its user and password" in json.dumps(refused)
         await run(*replaced)
         assert json.loads(await run("obs", "ls", "obs://by-proxy", "--json", "-v"))["size"] == 1
     # Keys that are not theirs, and temporary ones.
@@ -111,10 +111,10 @@ def test_files_that_are_no_credentials_are_named(traindeck: Traindeck, tmp_path:
     line = f"ann,AKEXAMPLE12345678901,{planted.SECRET_KEY}\n"
     cases = {
         "empty credentials.csv": (b"", "it is empty"),
-        "columns credentials.csv": (f"name,key\nann,{planted.SECRET_KEY}\n".encode(), "lacks the columns"),
+        "columns credentials.csv": (f"name,key\nann,{planted.SECRET_KEY}\n".encode(), "Secret Access Key are missing"),
         "several credentials.csv": (f"{heads}{line}{line.replace('AKEX', 'AKEY')}".encode("gb18030"), "more than one"),
-        "heads credentials.csv": (heads.encode("utf-8-sig"), "no line below the heads"),
-        "book credentials.xlsx": (b"PK\x03\x04\x00\x00" + bytes(range(256)), "has to be saved as CSV"),
+        "heads credentials.csv": (heads.encode("utf-8-sig"), "no line below the header"),
+        "book credentials.xlsx": (b"PK\x03\x04\x00\x00" + bytes(range(256)), "Save a workbook as CSV"),
     }
     for name, (content, words) in cases.items():
         (tmp_path / name).write_bytes(content)

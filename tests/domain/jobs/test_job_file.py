@@ -68,9 +68,9 @@ def test_an_unknown_table_is_named_with_its_line() -> None:
     [
         ("nodes = 1", 'nodes = "1"', "a whole number"),
         ("nodes = 1", "nodes = true", "a whole number"),
-        ('name = "bert-tiny"', "name = 3", "a text in quotes"),
+        ('name = "bert-tiny"', "name = 3", "a string in quotes"),
         ('target = "modelarts"', 'target = "aws"', "“lab”"),
-        ("lr = 0.01", "lr = [1]", "a text, a number, true or false"),
+        ("lr = 0.01", "lr = [1]", "a string, a number, true or false"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused(line: str, wrong: str, wanted: str) -> None:

@@ -75,13 +75,13 @@ def test_cors_rules() -> None:
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (LifecycleRule(), "does nothing"),
+        (LifecycleRule(), "has no action"),
         (LifecycleRule(expire_days=0), "1 to"),
         (LifecycleRule(abort_days=40000), "1 to"),
         (LifecycleRule(expire_days=3, expire_date=date(2030, 1, 1)), "not both"),
         (LifecycleRule(moves=(("WARM", 30), ("COLD", 30))), "COLD later"),
-        (LifecycleRule(moves=(("WARM", 30),), expire_days=30), "before they are moved"),
-        (LifecycleRule(old_moves=(("COLD", 9),), old_expire_days=8), "before they are moved"),
+        (LifecycleRule(moves=(("WARM", 30),), expire_days=30), "before the transition"),
+        (LifecycleRule(old_moves=(("COLD", 9),), old_expire_days=8), "before the transition"),
         (LifecycleRule("x" * 256, abort_days=1), "255"),
         (LifecycleRule(prefix="a\n", abort_days=1), "cannot be written"),
     ],

@@ -115,16 +115,16 @@ BAD = [
     ("{", "not JSON"),
     ('{"Statement": [}', "not JSON"),
     ('{"Statement": []} x', "has ended before"),
-    ('{"a": 1, "a": 2}', "“a” is there twice"),
-    ('{"Statement": [{"Effect": "Allow", "Effect": "Deny"}]}', "“Effect” is there twice"),
+    ('{"a": 1, "a": 2}', "“a” appears twice"),
+    ('{"Statement": [{"Effect": "Allow", "Effect": "Deny"}]}', "“Effect” appears twice"),
     ('{"Statement": NaN}', "not JSON"),
     ("[" * 200_000, "bytes"),
     ("[" * 20_000, "not JSON"),
-    ("\ud800", "half a character"),
+    ("\ud800", "incomplete character"),
     ("[]", "A policy is an object"),
     ('"x"', "A policy is an object"),
     ("{}", "“Statement” is missing"),
-    ('{"Statements": []}', "Is Statement meant?"),
+    ('{"Statements": []}', "Did you mean Statement?"),
     ('{"Statement": []}', "not a list of statements"),
     ('{"Statement": "x"}', "not a list of statements"),
     ('{"Statement": [1]}', "A statement is an object"),
@@ -134,26 +134,26 @@ BAD = [
     (without("Action"), "“Action” is missing"),
     (without("Resource"), "“Resource” is missing"),
     (policy({"NotAction": "GetObject"}), "both “Action” and “NotAction”"),
-    (policy({"Actions": "GetObject"}), "Is Action meant?"),
-    (policy({"Principal": "somebody"}), "cannot be told whom"),
-    (policy({"Principal": {}}), "cannot be told whom"),
-    (policy({"Principal": {"AWS": "*"}}), "“AWS” is nothing that belongs here"),
+    (policy({"Actions": "GetObject"}), "Did you mean Action?"),
+    (policy({"Principal": "somebody"}), "principal is not recognized"),
+    (policy({"Principal": {}}), "principal is not recognized"),
+    (policy({"Principal": {"AWS": "*"}}), "“AWS” is not allowed here"),
     (policy({"Principal": {"ID": []}}), "“ID” is empty"),
-    (policy({"Principal": {"ID": ["lisa"]}}), "“lisa” is not how an account is written"),
+    (policy({"Principal": {"ID": ["lisa"]}}), "“lisa” is not a valid account"),
     (policy({"Action": []}), "“Action” is empty"),
     (policy({"Action": [7]}), "no text"),
-    (policy({"Action": "GetObjct"}), "Is GetObject meant?"),
+    (policy({"Action": "GetObjct"}), "Did you mean GetObject?"),
     (policy({"Action": "s3:GetObject"}), "Write GetObject alone"),
     (policy({"Resource": "other/*"}), "“other/*” is not in this bucket"),
     (policy({"Resource": f"{BUCKET}x/*"}), "is not in this bucket"),
-    (policy({"Resource": f"arn:aws:s3:::{BUCKET}/*"}), "OBS takes no ARN"),
+    (policy({"Resource": f"arn:aws:s3:::{BUCKET}/*"}), "OBS does not accept an ARN"),
     (policy({"Condition": []}), "“Condition” is not an object"),
-    (policy({"Condition": {"IpAdress": {"SourceIp": "10.0.0.1"}}}), "Is IpAddress meant?"),
+    (policy({"Condition": {"IpAdress": {"SourceIp": "10.0.0.1"}}}), "Did you mean IpAddress?"),
     (policy({"Condition": {"IpAddress": {"SourceIp": "10.0.0.300"}}}), "does not fit IpAddress"),
     (policy({"Condition": {"IpAddress": {}}}), "no keys to compare"),
-    (policy({"Condition": {"NumericLessThan": {"max-keys": "many"}}}), "Write a number"),
-    (policy({"Condition": {"Bool": {"SecureTransport": "yes"}}}), "Write true or false"),
-    (policy({"Condition": {"DateLessThan": {"CurrentTime": "soon"}}}), "Write a time"),
+    (policy({"Condition": {"NumericLessThan": {"max-keys": "many"}}}), "Enter a number"),
+    (policy({"Condition": {"Bool": {"SecureTransport": "yes"}}}), "Enter true or false"),
+    (policy({"Condition": {"DateLessThan": {"CurrentTime": "soon"}}}), "Enter a time"),
     (policy({"Condition": {"StringLike": {"Referer": []}}}), "A condition needs values"),
     (policy({"Sid": "x" * MOST_BYTES}), "20,480 are allowed"),
 ]
@@ -242,15 +242,15 @@ def test_some_things_are_only_remarkable() -> None:
     odd = findings(policy({"Action": ["GetObject", "BrandNewAction"]}))
     assert [is_error for is_error, _ in odd] == [False]
     never = findings(policy({"Action": "ListBucket"}))
-    assert never == [(False, "ListBucket is about the bucket, but only objects are named. "
-                             "Add “bkt” to “Resource”, else it does nothing.")]  # fmt: skip
+    assert never == [(False, "ListBucket applies to the bucket, but only objects are specified. "
+                             "Add “bkt” to “Resource”; otherwise it has no effect.")]  # fmt: skip
     assert findings(policy({"Resource": BUCKET}))[0][0] is False
 
 
 def test_s3_writes_policies_in_its_own_way() -> None:
     text = template_policy(Template.PUBLIC_READ, BUCKET, PolicyForm.S3)
     assert findings(text, PolicyForm.S3) == []
-    assert {said.partition(".")[0] for _, said in findings(text)} >= {"OBS takes no ARN as “Resource”"}
+    assert {said.partition(".")[0] for _, said in findings(text)} >= {"OBS does not accept an ARN as “Resource”"}
 
 
 def test_the_same_policy_is_the_same_however_it_is_laid_out() -> None:
@@ -313,12 +313,12 @@ DENIAL = {"Effect": "Deny", "Action": ["*"], "Resource": [BUCKET, f"{BUCKET}/*"]
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        (DENIAL, "denies you yourself to change or remove the policy"),
+        (DENIAL, "denies yourself the permission to change or delete the policy"),
         ({**DENIAL, "Action": ["GetObject"]}, "denies you yourself: GetObject"),
-        ({**DENIAL, "Principal": {"ID": [f"domain/{OWNER}:user/*"]}}, "to change or remove"),
+        ({**DENIAL, "Principal": {"ID": [f"domain/{OWNER}:user/*"]}}, "to change or delete"),
         (
             {**DENIAL, "Action": ["Put*"], "Condition": {"NotIpAddress": {"SourceIp": "10.0.0.0/8"}}},
-            "Where its condition",
+            "If its condition",
         ),
         ({**DENIAL, "Principal": {"ID": ["domain/guest:user/*"]}}, ""),
         ({"Action": ["*"]}, ""),

@@ -38,7 +38,7 @@ class Maker:
     def __call__(self, profile: Profile, credentials: Credentials) -> Connection:
         self.asked.append(credentials)
         if self.refuse:
-            raise Unreachable(text("Nobody answers."), text("Wait."))
+            raise Unreachable(text("Nobody is available."), text("Wait."))
         return Connection(profile, credentials, self.calls)
 
 

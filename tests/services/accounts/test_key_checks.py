@@ -117,7 +117,7 @@ async def test_keys_that_may_not_list_the_buckets_are_asked_for_their_place(
         there = account.at(obs_endpoint=proxy.url)
         told = await checked(there, calls)
         assert (verdicts(told)["obs"], verdicts(told)["write"], told.accepted) == (None, None, True)
-        assert "name it as the place to work in" in facts(told)
+        assert "enter it under Restrict to" in facts(told)
         with there.at(work_in=f"obs://{BUCKET}/team/").storage() as storage:
             assert [bucket.name for bucket in await storage.buckets()] == [BUCKET]
 
@@ -140,7 +140,7 @@ async def test_the_clock_is_compared_with_the_service(
 async def test_the_end_of_temporary_keys_is_told(way: Way, calls: BlockingCalls) -> None:
     end = datetime.now(UTC) + timedelta(hours=1)
     told = await checked(way.at(credentials=replace(way.credentials, expires=end)), calls)
-    assert str(told.verdict) == f"The credential is valid. It ends at {end.astimezone():%Y-%m-%d %H:%M}."
+    assert str(told.verdict) == f"The credential is valid. It expires at {end.astimezone():%Y-%m-%d %H:%M}."
 
 
 async def test_what_cannot_be_read_as_certificates_is_named(
@@ -152,4 +152,4 @@ async def test_what_cannot_be_read_as_certificates_is_named(
     for name in ("ca.pem", "missing.pem"):
         told = await checked(way.at(ca_file=str(tmp_path / name), **secure), calls)
         assert verdicts(told)["obs"] is False and verdicts(told)["project"] is False and told.accepted is None
-        assert facts(told).count(f"{name}” cannot be read as a file of certificates") == 2
+        assert facts(told).count(f"{name}” is not a file of certificates") == 2

@@ -75,14 +75,14 @@ async def test_a_wrong_password_is_said_to_be_one(way: Way) -> None:
         for modelarts in ("https://modelarts.example", way.profile.modelarts_endpoint):  # by a tunnel, and without
             for error in await errors_of(through(way, proxy.url, "another", modelarts_endpoint=modelarts)):
                 assert isinstance(error, Unreachable)
-                assert "does not take its user and password" in error.sentence()
+                assert "rejected its user and password" in error.sentence()
 
 
 async def test_a_proxy_that_says_no_and_one_that_is_not_there(way: Way, unused_port: int) -> None:
     behind_tls = {"modelarts_endpoint": "https://modelarts.example"}
     async with HttpProxy(forbids=True) as proxy:
         for error in await errors_of(through(way, proxy.url, **behind_tls)):
-            assert isinstance(error, Unreachable) and "does not let us through" in error.sentence()
+            assert isinstance(error, Unreachable) and "does not allow access" in error.sentence()
     for error in await errors_of(through(way, f"http://127.0.0.1:{unused_port}", **behind_tls)):
         assert isinstance(error, Unreachable) and f"The proxy 127.0.0.1:{unused_port} does not answer" in str(error)
 

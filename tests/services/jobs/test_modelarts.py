@@ -107,7 +107,7 @@ async def test_a_job_runs_and_its_log_comes_back(way: Way, name: str) -> None:
         await training.stop(created.id)
         assert await training.show(created.id) is None
         assert await training.find_by_name(name) is None
-        with pytest.raises(NotFound, match="no longer knows"):
+        with pytest.raises(NotFound, match="no longer has"):
             await training.log_tail(created.id, "worker-0")
 
 
@@ -130,7 +130,7 @@ async def test_a_name_is_found_exactly_and_a_second_job_of_it_is_a_conflict(way:
         assert await training.find_by_name(name) is None
         job = await training.create(name, spec(code.bucket), code)
         assert (await training.find_by_name(name)) is not None
-        with pytest.raises(Conflict, match="exists already"):
+        with pytest.raises(Conflict, match="already exists"):
             await training.create(name, spec(code.bucket), code)
         for each in (longer, job):
             await training.stop(each.id)
@@ -187,9 +187,9 @@ async def test_a_lost_answer_to_a_create_is_told_as_such(
     async with FaultyProxy(lab.modelarts, way.resign) as proxy:
         proxy.faults.append(fault)
         with way.at(modelarts_endpoint=proxy.url).training() as training:
-            with pytest.raises(AnswerLost, match="not known yet"):
+            with pytest.raises(AnswerLost, match="not known whether"):
                 await training.create(name, spec(code.bucket), code)
-            assert len(proxy.seen) == 1, "never sent twice"
+            assert len(proxy.seen) == 1, "never submits twice"
             job = await training.find_by_name(name)
             arrived = not isinstance(fault, Answer)
             assert (job is not None) == arrived
@@ -323,7 +323,7 @@ async def test_no_log_yet_is_no_error(way: Way, lab: LabProcess, answer: Answer)
         (401, "APIGW.0301", "verify aksk signature fail", AccessRefused, "secret key"),
         (401, "APIGW.0301", "signature expired, signature time:1,server time:2", AccessRefused, "clock"),
         (403, "APIGW.0302", "x", AccessRefused, "no right"),
-        (403, "ModelArts.2785", "x", AccessRefused, "not been authorised"),
+        (403, "ModelArts.2785", "x", AccessRefused, "not authorized"),
         (404, "ModelArts.2786", "x", AccessRefused, "project"),
         (400, "ModelArts.2837", "x", AccessRefused, "money"),
         (400, "ModelArts.2758", "x", InvalidInput, "boot file"),

@@ -35,7 +35,7 @@ def recorded(number: str, name: str, state: RunState = RunState.COMPLETED, profi
 
 async def test_a_run_is_found_by_any_beginning_that_fits_one(way: Way, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
-        with pytest.raises(NotFound, match="no run yet"):
+        with pytest.raises(NotFound, match="No runs yet"):
             await bench.run_service.find("last")
         for run in (recorded("aa11", "digits-1"), recorded("ab22", "digits-10"), recorded("cc33", "100%_done")):
             await bench.records.add(run)
@@ -82,7 +82,7 @@ async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_p
         running = await bench.records.add(replace(recorded("aa11", "a", RunState.RUNNING, "away"), job_id="job-1"))
         over = await bench.records.add(replace(recorded("bb22", "b", profile="away"), job_id="job-2"))
         unsent = await bench.records.add(recorded("cc33", "c", RunState.NOT_SENT, "away"))
-        with pytest.raises(Conflict, match="not over yet"):
+        with pytest.raises(Conflict, match="not ended yet"):
             await bench.run_service.remove(running.id)
         with pytest.raises(Conflict, match="no job"):
             await bench.run_service.stop(unsent.id)

@@ -183,7 +183,7 @@ async def test_a_job_deleted_at_the_service_ends_as_abnormal_and_stays_on_record
             await training.delete(run.job_id)
         bench.watch_runs()
         ended = await bench.watch.until_over(run.id)
-        assert ended.state is RunState.ABNORMAL and "no longer knows" in str(ended.reason) and ended.ended is not None
+        assert ended.state is RunState.ABNORMAL and "no longer has" in str(ended.reason) and ended.ended is not None
 
 
 async def test_one_run_that_cannot_be_asked_about_does_not_hide_the_others(

@@ -153,7 +153,7 @@ async def test_what_cannot_be_sent_sends_nothing(
 async def test_a_job_for_the_lab_is_not_sent_to_a_paid_account(way: Way, code: Path, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.add_account("paid")
-        with pytest.raises(InvalidInput, match="paid account"):
+        with pytest.raises(InvalidInput, match="are charged"):
             await bench.submission.submit(spec(), code, "paid")
         assert await bench.records.all() == []
 
@@ -216,9 +216,9 @@ async def test_an_answer_that_is_lost_is_looked_up_and_never_sent_again(
         assert run.state.is_remote is arrived
         assert count(proxy, CREATES) == 1
         assert await jobs_named(way, run.name) == arrived
-        assert stages[-1] == "No answer came. Checking whether the job arrived…"
+        assert stages[-1] == "No response. Checking whether the job was submitted…"
         if not arrived:
-            assert run.state is RunState.UNCONFIRMED and "may exist and bill" in str(run.reason)
+            assert run.state is RunState.UNCONFIRMED and "may exist and be charged" in str(run.reason)
             assert count(proxy, SEARCHES) == 4  # at each of the moments
 
 
@@ -233,7 +233,7 @@ async def test_one_that_could_not_be_looked_up_is_found_later(
         proxy.faults.extend([Reset(served=True), *[Answer(503, b"busy")] * looks])
         run = await bench.submitted(code)
         assert run.state is RunState.UNCONFIRMED
-        assert "could not be looked up" in str(run.reason) and "may exist and bill" in str(run.reason)
+        assert "could not be looked up" in str(run.reason) and "may exist and be charged" in str(run.reason)
         proxy.faults.extend([Answer(503, b"busy")] * retrying.TRIES)
         with pytest.raises(ServiceTrouble):
             await bench.submission.check_again(run.id)

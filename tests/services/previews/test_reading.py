@@ -130,7 +130,7 @@ async def test_an_object_that_changes_is_never_mixed(lab: LabProcess, calls: Blo
         await plane.put(path, BytesBody(b"new\n" * 200_000))
         with pytest.raises(Conflict) as changed:
             await preview.next_page()
-        assert "somebody has changed it" in changed.value.sentence()
+        assert "changed by someone else" in changed.value.sentence()
         await plane.remove(path.bucket, [path.key])
         with pytest.raises(NotFound):
             await open_preview(here(plane), calls, "lab", path)

@@ -267,7 +267,7 @@ async def test_retry_after_may_name_a_moment(way: Way, lab: LabProcess) -> None:
         (403, "InArrearOrInsufficientBalance", AccessRefused, "money"),
         (403, "AccessDenied", AccessRefused, "right"),
         (403, "VirtualHostDomainRequired", InvalidInput, "path-style"),
-        (400, "TooManyBuckets", Conflict, "many buckets"),
+        (400, "TooManyBuckets", Conflict, "limit of buckets"),
         (400, "SomethingNew", AppError, "words"),
     ],
 )

@@ -81,7 +81,7 @@ def test_each_is_told_in_both_languages(status: int, code: str, place: ObjectPat
     assert KEYS.access_key not in everything and "planted%2F" not in everything
     if code and place is PLACE:
         # A known code has words of its own; what the service said is at most their end.
-        assert not title.startswith(f"{SERVICE.host} refused: ")
+        assert not title.startswith(f"{SERVICE.host} rejected the request: ")
     assert error.retryable == (status in REPEATABLE or code in OFTEN_REPEATABLE)
 
 
@@ -89,7 +89,7 @@ def test_temporary_keys_say_when_they_ended() -> None:
     ended = datetime.now(UTC) - timedelta(minutes=5)
     service = replace(SERVICE, credentials=replace(KEYS, expires=ended))
     error = obs_error(ErrorResponse(service, 403, "ExpiredToken"), None)
-    assert f"ended at {ended.astimezone():%Y-%m-%d %H:%M}" in error.sentence()
+    assert f"expired at {ended.astimezone():%Y-%m-%d %H:%M}" in error.sentence()
 
 
 @pytest.mark.parametrize("code", ["SignatureDoesNotMatch", "InvalidAccessKeyId", "TooManyWrongSignature",

@@ -200,10 +200,10 @@ async def test_a_change_of_somebody_else_is_not_lost(dialect: str, way: Way, tmp
         path = await shop.put()
         seen = await shop.objects.facts(path)
         await shop.objects.change(path, HeadChange(metadata={"theirs": "1"}), seen)
-        with pytest.raises(Conflict, match="no longer what it was"):
+        with pytest.raises(Conflict, match="changed by someone else"):
             await shop.objects.change(path, HeadChange(metadata={"ours": "2"}), seen)
         await shop.put(content=b"other bytes")
-        with pytest.raises(Conflict, match="no longer what it was"):
+        with pytest.raises(Conflict, match="changed by someone else"):
             await shop.objects.change(path, HeadChange(storage_class="WARM"), seen)
         assert (await shop.objects.facts(path)).metadata == {}
 

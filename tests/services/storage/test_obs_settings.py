@@ -188,7 +188,7 @@ async def test_what_cannot_be_taken_is_not_sent(speaking: Speaking) -> None:
                 await settings.set_tags(bucket, wrong, "")
         with pytest.raises(InvalidInput, match="origin"):
             await settings.set_cors(bucket, (CorsRule((), ("GET",)),), "")
-        with pytest.raises(InvalidInput, match="before they are moved"):
+        with pytest.raises(InvalidInput, match="before the transition"):
             rule = LifecycleRule("x", "", expire_days=10, moves=(("WARM", 30),))
             await settings.set_lifecycle(bucket, (rule,), "")
         with pytest.raises(InvalidInput, match="20 KB"):

@@ -93,7 +93,7 @@ async def test_what_somebody_else_wrote_is_not_overwritten_unless_meant(lab: Lab
         await plane.put(path, BytesBody(b"theirs\n"))
         with pytest.raises(ChangedMeanwhile) as changed:
             await save_text(here(plane), "lab", edited, "mine too\n")
-        assert "changed by somebody else" in changed.value.sentence()
+        assert "changed by someone else" in changed.value.sentence()
         assert await content_of(plane, path) == b"theirs\n"
         beside = await save_text_as(here(plane), "lab", edited, "mine too\n", path.parent.join("train-2.py"))
         assert await content_of(plane, beside.found.path) == b"mine too\n"

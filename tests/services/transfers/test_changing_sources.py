@@ -70,7 +70,7 @@ async def test_a_source_that_always_changes_or_is_gone_fails_with_a_clear_word(
         row = await engine.ended(number)
         assert row.state is TransferState.PARTLY
         words = {item.name: item.error.sentence() for item in await noted(engine, number, [ItemState.FAILED])}
-    assert "changes all the time" in words["big"]
+    assert "keeps changing" in words["big"]
     assert "deleted or moved" in words["gone"]
     assert shelf.content(BUCKET) == {"stays": b"y"}
     assert shelf.uploads == {}

@@ -137,7 +137,7 @@ async def test_places_far_apart_keep_their_names(shelf: ObjectShelf, home: Path,
 
 def test_two_of_one_name_are_refused() -> None:
     places = [(PurePath(os.sep, folder, "data"), True) for folder in ("one", "two")]
-    with pytest.raises(InvalidInput, match="More than one of them is called “data”"):
+    with pytest.raises(InvalidInput, match="More than one of them has the name “data”"):
         uploads_of("lab", places, there())
 
 
@@ -165,7 +165,7 @@ async def test_what_is_gone_there_is_told_and_the_rest_comes(shelf: ObjectShelf,
         row = await done(engine, fetching(tmp_path / "down", "in/gone/", "in/gone.txt", "in/a.txt", "in/photos/"))
         assert row.state is TransferState.PARTLY and row.failed_files == 2
         alone = await done(engine, fetching(tmp_path / "down", "in/gone.txt"))
-        assert alone.state is TransferState.FAILED and "There is nothing at" in str(alone.error)
+        assert alone.state is TransferState.FAILED and "does not exist" in str(alone.error)
     assert content_of(tmp_path / "down") == {"a.txt": b"a", "photos/1.jpg": b"1", "photos/deep/2.jpg": b"22"}
 
 

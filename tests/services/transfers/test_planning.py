@@ -352,7 +352,7 @@ async def test_a_source_with_nothing_in_it_empties_no_target(
         (Kind.COPY, remote("misspelled/"), remote("to/")),
         (Kind.UPLOAD, folder.parent / "mount", remote("to/")),
     ):
-        with pytest.raises(NotFound, match="nothing at"):
+        with pytest.raises(NotFound, match="does not exist"):
             await plan(shelf, disk, kind, source, target, **rules)
     new = await plan(shelf, disk, Kind.UPLOAD, folder.parent / "mount", remote("none/"), **rules)
     assert not new.items

@@ -172,7 +172,7 @@ async def test_who_knows_no_such_condition_is_asked_first(shelf: ObjectShelf, ho
         if only_new:
             if target.name == "a":
                 shelf.keep(target, b"of somebody")
-            raise NotOffered(text("It does not have this."), text("Ask otherwise."))
+            raise NotOffered(text("It does not support this."), text("Ask otherwise."))
         return await whole(target, *more, **named)
 
     shelf.put = put

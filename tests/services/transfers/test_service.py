@@ -243,7 +243,7 @@ async def test_what_was_asked_is_told_and_failures_too(
     rows: list[Transfer] = []
     async with service(tmp_path / "home", shelf) as window:
         window.changed.add(rows.append)
-        with pytest.raises(NotFound, match="nothing at"):
+        with pytest.raises(NotFound, match="does not exist"):
             await window.fetch(LAB, there("none/"), tmp_path / "to")
         assert rows[-1].state is TransferState.FAILED and rows[-1].error is not None
         shelf.keep(there("in/x"), b"x")

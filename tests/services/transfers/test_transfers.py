@@ -86,7 +86,7 @@ async def test_what_is_not_there_is_named(way: Way, tmp_path: Path, place: Objec
         await bench.prepare()
         with pytest.raises(NotFound, match=r"nowhere\.txt"):
             await bench.transfers.upload(LAB, tmp_path / "nowhere.txt", place)
-        with pytest.raises(NotFound, match="nothing at"):
+        with pytest.raises(NotFound, match="does not exist"):
             await bench.transfers.fetch(LAB, place.join("nothing"), tmp_path / "to")
         assert [row.state for row in bench.transfers.rows()] == [TransferState.FAILED] * 2
         assert all(isinstance(row.error, NotFound) for row in bench.transfers.rows())

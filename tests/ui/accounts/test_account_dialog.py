@@ -32,7 +32,7 @@ from traindeck.viewmodels.shell.notices import KEYS, Mending, Notices
 
 AK, SK, TOKEN, PASSWORD = "AKIAEXAMPLE123456789", planted.SECRET_KEY, planted.TOKEN, planted.PROXY_PASSWORD
 RUNNING = Check(text("OBS"), None, text("Checking…"), None, "obs", is_running=True)
-DONE = Check(text("OBS"), True, text("Buckets in sight: {count}.", count=2), None, "obs")
+DONE = Check(text("OBS"), True, text("{count} buckets visible.", count=2), None, "obs")
 
 
 class RunActions:
@@ -123,7 +123,7 @@ async def test_every_setting_reaches_the_profile(theme: Theme, qtbot: QtBot) -> 
         dialog.signature.setCurrentIndex(3)
         dialog.path_style.setChecked(True)
         qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
-        await until(lambda: "Buckets in sight: 2." in words(dialog.checks))
+        await until(lambda: "2 buckets visible." in words(dialog.checks))
         ((profile, keys, this_session_only),) = service.added
         assert profile == Profile(
             "store", Provider.MODELARTS, "cn-north-4", obs_endpoint="https://s3.campus.cn", project_id="p1",
@@ -189,7 +189,7 @@ async def test_an_account_is_changed_without_its_keys_or_given_new_ones(theme: T
 async def test_that_there_is_no_keyring_is_said_at_once(theme: Theme, qtbot: QtBot) -> None:
     service = RunActions()
     service.keyring_error = KeyringMissing(
-        text("This computer offers no keyring for the keys."),
+        text("This computer has no keyring for the keys."),
         text("Install the package gnome-keyring (on KDE: kwallet) and sign in to the desktop again."),
     )
     async with TaskScope(fail_with) as scope:
@@ -236,7 +236,9 @@ async def test_one_banner_for_refused_keys_with_the_way_out(theme: Theme, qtbot:
     qtbot.addWidget(bar)
     bar.resize(900, 100)
     bar.show()
-    why = KeysRefused(text("The access key AKIA…89 is not known to obs.example.com."), text("Look it up."), "HTTP 403")
+    why = KeysRefused(
+        text("The access key AKIA…89 does not exist at obs.example.com."), text("Look it up."), "HTTP 403"
+    )
     mending = Mending(text("Enter new keys…"), lambda: pressed.append("paste"))
     notices.hold(KEYS + "campus", text("The keys of “{name}” are refused.", name="campus"), why.title, mending=mending)
     for task in ("list buckets", "upload", "follow"):

@@ -117,7 +117,7 @@ async def test_five_clicks_and_the_key_make_one_job(tmp_path: Path, theme: Theme
             qtbot.mouseClick(on.view.submit, Qt.MouseButton.LeftButton)
         qtbot.keyClick(on.editor("name"), Qt.Key.Key_Return, CTRL)
         assert not on.view.submit.isEnabled()
-        await until(lambda: on.view.stage.text() == "Sending the job…")
+        await until(lambda: on.view.stage.text() == "Submitting the job…")
         on.cloud.jobs.wait.set()
         await until(lambda: on.sent)
         assert not on.view.submit.isEnabled()  # a slow double click is one click
@@ -171,7 +171,7 @@ async def test_what_is_not_offered_is_marked_and_replaced_by_a_click(
 ) -> None:
     old = TORCH_OLD.version.replace("1.8.0", "1.7.0")
     async with bench(tmp_path, theme, qtbot, digits_spec(engine_version=old)) as on:
-        assert on.view.version.currentText() == f"{old} (not offered)"
+        assert on.view.version.currentText() == f"{old} (not available)"
         remedy = on.view.fields["engine_version"].remedy
         assert TORCH_OLD.version in remedy.text()
         qtbot.mouseClick(remedy, Qt.MouseButton.LeftButton)

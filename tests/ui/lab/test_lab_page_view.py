@@ -68,28 +68,28 @@ async def test_every_state_says_what_is_known_and_what_can_be_done(qapp: QApplic
         service = RunActions(tmp_path / "lab", RUNNING)
         page = LabPage(cast("Any", service), scope)
         view = LabPageView(page, theme, refuse)
-        assert (view.chip.text(), view.note.text()) == ("Unknown", "Looking…")
+        assert (view.chip.text(), view.note.text()) == ("Unknown", "Checking…")
         assert words_of(view)["Objects"] == "–" and words_of(view)["Size on disk"] == "–"
         view.resize(520, 500)
         view.show()
         await until(lambda: view.chip.text() == "Running" and page.state.measured_at)
         assert words_of(view)["Objects"] == "1,234 (5 MB)"
-        assert words_of(view)["Jobs"] == "12, live: 2"
+        assert words_of(view)["Jobs"] == "12, active: 2"
         assert words_of(view)["Size on disk"] == "6 MB"
         assert words_of(view)["Process"] == "4711"
         view.obs.button.click()
         assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9000"
         assert texts_cut(view) == []
         service.sight = SILENT
-        await until(lambda: view.chip.text() == "Not answering")
-        assert "Last answer: 20" in view.note.text()
+        await until(lambda: view.chip.text() == "Not responding")
+        assert "Last response: 20" in view.note.text()
         assert words_of(view)["Jobs"] == "12"
         service.sight = OTHERS
         await until(lambda: "Another TrainDeck window uses this Lab (process 99)." in view.note.text())
         assert not (view.start.isEnabled() or view.stop.isEnabled() or view.empty.isEnabled())
         service.blind = LocalTrouble(text("“{place}” cannot be read.", place="x"), text("Look."))
         await until(lambda: view.chip.text() == "Unknown")
-        assert "“x” cannot be read. Look. Last answer: 20" in view.note.text()
+        assert "“x” cannot be read. Look. Last response: 20" in view.note.text()
         service.blind, service.sight = None, LabSight(LabState.STOPPED)
         await until(lambda: view.chip.text() == "Not running")
         assert view.start.isEnabled() and view.empty.isEnabled() and not view.stop.isEnabled()

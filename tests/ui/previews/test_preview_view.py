@@ -341,4 +341,4 @@ async def test_a_folder_without_pictures_says_so(tmp_path: Path, theme: Theme, q
         on.tab.table.clearSelection()
         await until(lambda: on.preview.state.place == BUCKET)
         on.preview.choose("lab", None)
-        assert on.panel.message.title.text() == "Nothing is chosen."
+        assert on.panel.message.title.text() == "Nothing is selected."

@@ -87,7 +87,7 @@ class Counter:
         this_session_only: bool = False,
     ) -> Profile:
         if not (self.has_keyring or this_session_only):
-            raise KeyringMissing(text("This computer offers no keyring for the keys."), text("Ask for the right."))
+            raise KeyringMissing(text("This computer has no keyring for the keys."), text("Ask for the right."))
         self.taken.append((profile, credentials))
         return profile
 
@@ -165,7 +165,7 @@ async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) ->
         qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
         assert counter.taken == []
         assert dialog.fields["access_key"].accessibleDescription()
-        assert dialog.region.accessibleDescription().startswith("Choose a region")
+        assert dialog.region.accessibleDescription().startswith("Select a region")
         assert dialog.more_box.isVisible(), "a mistake must not hide behind a button"
         titled: tuple[Any, ...] = (*dialog.findChildren(QLabel), *dialog.findChildren(QAbstractButton))
         letters = [widget.text().partition("&")[2][:1].lower() for widget in titled if "&" in widget.text()]

@@ -282,15 +282,15 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             bar, services = status_of(at), at.services
-            assert (bar.profile.text(), bar.live.text(), bar.price.text()) == ("–", "Live jobs: –", "Price: –")
+            assert (bar.profile.text(), bar.live.text(), bar.price.text()) == ("–", "Active jobs: –", "Cost: –")
             services.profiles.append(Profile("campus", Provider.MODELARTS, "cn-north-4"))
             services.current = "campus"
             services.runs = [a_run("r1", "campus")]
             at.status.load()
-            await until(lambda: bar.live.text() == "Live jobs: 1")
+            await until(lambda: bar.live.text() == "Active jobs: 1")
             assert bar.profile.text() == "campus · CN North-Beijing4"
-            assert bar.price.text() == "Price: unknown"
-            assert bar.answer.text() == "No answer yet"
+            assert bar.price.text() == "Cost: unknown"
+            assert bar.answer.text() == "No response yet"
             services.accounts["campus"].last_answer = datetime.now(UTC) - timedelta(seconds=40)
             services.connection_state.tell("campus")
             assert bar.answer.text().startswith("Answered 4")
@@ -299,9 +299,9 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
             assert "does not answer" in bar.answer.toolTip()
             services.changed.tell(a_run("r1", "campus", RunState.COMPLETED))
             services.changed.tell(a_run("r2", "lab"))
-            assert (bar.live.text(), bar.price.text()) == ("Live jobs: 1", "Price: nothing bills")
+            assert (bar.live.text(), bar.price.text()) == ("Active jobs: 1", "Cost: none right now")
             services.gone.tell("r2")
-            assert bar.live.text() == "Live jobs: 0"
+            assert bar.live.text() == "Active jobs: 0"
 
 
 async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, tmp_path: Path) -> None:

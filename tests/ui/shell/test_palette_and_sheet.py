@@ -142,7 +142,7 @@ async def test_nothing_happens_when_nothing_matches_or_may_be_done(
             palette.typed.setText("zzz")
             press(palette.typed, Qt.Key.Key_Return)
             assert palette.isVisible()
-            assert palette.nothing.text() == "Nothing is called “zzz”."
+            assert palette.nothing.text() == "No matches for “zzz”."
             palette.typed.setText("close tab")
             press(palette.typed, Qt.Key.Key_Return)
             assert palette.isVisible()

@@ -20,7 +20,7 @@ from traindeck.ui.shell import toasts
 
 
 def tell_some(at: Frame, undone: list[str]) -> None:
-    at.notices.report("a", Unreachable(text("Nothing answers."), text("Try again in a moment."), "HTTP 503"))
+    at.notices.report("a", Unreachable(text("Nothing is available."), text("Try again in a moment."), "HTTP 503"))
     at.notices.journal.done(text("“{name}” was moved.", name="a.txt"), undo=lambda: undone.append("a.txt"))
 
 
@@ -84,10 +84,10 @@ async def test_what_went_well_leaves_by_itself_but_not_from_under_the_user(
                 if (timer := toast.findChild(QTimer)) is not None and timer.isActive():
                     timer.start(0)  # its time is over
             await until(lambda: len(at.toasts.shown) == 2)
-            assert [toast.title.text() for toast in at.toasts.shown] == ["First.", "Nothing answers."]
+            assert [toast.title.text() for toast in at.toasts.shown] == ["First.", "Nothing is available."]
             at.window.show_dock("runs")
             await until(lambda: len(at.toasts.shown) == 1)
-            assert at.toasts.shown[0].title.text() == "Nothing answers.", "a failure waits for its reader"
+            assert at.toasts.shown[0].title.text() == "Nothing is available.", "a failure waits for its reader"
 
 
 async def test_a_toast_of_another_window_is_shown_in_the_next_one(qapp: QApplication, tmp_path: Path) -> None:
@@ -95,4 +95,4 @@ async def test_a_toast_of_another_window_is_shown_in_the_next_one(qapp: QApplica
         with frame(qapp, scope, tmp_path) as at:
             tell_some(at, [])
             again = toasts.Toasts(at.notices, at.theme, lambda _: None, at.window, at.window.statusBar())
-            assert [toast.title.text() for toast in again.shown] == ["Nothing answers.", "“a.txt” was moved."]
+            assert [toast.title.text() for toast in again.shown] == ["Nothing is available.", "“a.txt” was moved."]

@@ -46,8 +46,8 @@ async def test_the_tab_of_a_public_bucket_is_marked_for_as_long_as_it_is_public(
             tree.use_profile("lab")
             await until(lambda: marks.of("closed") is not None and marks.words("open"))
             assert not tabs.tabIcon(0).isNull() and tabs.tabIcon(1).isNull()
-            assert tabs.tabToolTip(0) == "Public: anybody on the internet can read objects."
-            assert bar.accessibleTabName(0) == "open. Public: anybody on the internet can read objects."
+            assert tabs.tabToolTip(0) == "Public: anyone on the internet can read objects."
+            assert bar.accessibleTabName(0) == "open. Public: anyone on the internet can read objects."
             assert tabs.tabToolTip(1) == "" and "ublic" not in bar.accessibleTabName(1)
             browsers.browser("closed").go(ObjectPath("open"))
             await until(lambda: not tabs.tabIcon(1).isNull())

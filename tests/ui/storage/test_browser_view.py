@@ -143,7 +143,7 @@ async def test_addresses_are_pasted_and_refused_with_a_sentence(tmp_path: Path, 
         address.selectAll()
         qtbot.keyClicks(address, "Not A Place")
         qtbot.keyClick(address, Qt.Key.Key_Return)
-        assert "not a place in OBS" in on.view.address_trouble.text()
+        assert "not an OBS path" in on.view.address_trouble.text()
         assert not on.view.address_trouble.isHidden()
         qtbot.keyClick(address, Qt.Key.Key_Escape)
         assert address.text() == "obs://bucket/data/"
@@ -197,7 +197,7 @@ async def test_what_is_known_and_since_when_is_said(tmp_path: Path, theme: Theme
         words = on.view.footing.text()
         assert words.startswith("2 folders · 2 objects, 10 B · including subfolders: 6 objects, 150 B · as of ")
         on.table.selectAll()
-        assert on.view.footing.text().startswith("4 chosen")
+        assert on.view.footing.text().startswith("4 selected")
         on.cloud.storage.trouble = offline()
         qtbot.keyClick(on.table, Qt.Key.Key_F5)
         await until(lambda: "cannot be reached" in on.view.listing.text())

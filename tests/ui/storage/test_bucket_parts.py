@@ -184,8 +184,8 @@ async def test_a_public_bucket_wears_a_mark_that_can_be_read_aloud(
         on.cloud.access.policies["bucket"] = template_policy(Template.PUBLIC_READ, "bucket", PolicyForm.OBS)
         on.marks.look_again("lab", "bucket")
         await until(lambda: on.marks.words("bucket"))
-        assert on.data("bucket", spoken) == "Bucket: bucket. Public: anybody on the internet can read objects."
-        assert "anybody on the internet" in on.data("bucket", tip)
+        assert on.data("bucket", spoken) == "Bucket: bucket. Public: anyone on the internet can read objects."
+        assert "anyone on the internet" in on.data("bucket", tip)
         marked = on.view.model.index_of(ObjectPath("bucket")).data(Qt.ItemDataRole.DecorationRole)
         assert plain.pixmap(16).toImage() != marked.pixmap(16).toImage()
 
@@ -204,9 +204,9 @@ async def test_a_bucket_is_made_in_the_dialog(
         assert dialog.name.accessibleDescription() == dialog.problem.text()
         dialog.name.selectAll()
         qtbot.keyClicks(dialog.name, "bucket")
-        assert "free in the whole cloud" in dialog.note.text() and dialog.problem.isHidden()
+        assert "unique in the whole cloud" in dialog.note.text() and dialog.problem.isHidden()
         qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
-        await until(lambda: "there already" in dialog.error.text())
+        await until(lambda: "already exists" in dialog.error.text())
         qtbot.keyClicks(dialog.name, "-2")
         assert dialog.error.isHidden()
         qtbot.keyClick(dialog.classes, Qt.Key.Key_Down)
@@ -236,16 +236,16 @@ async def test_a_template_is_chosen_asked_about_and_saved(
 ) -> None:
     async with bench(tmp_path, make_theme(), qtbot) as on:
         dialog, page = await on.access()
-        assert page.now.text() == "Private: only the account that owns the bucket gets in."
+        assert page.now.text() == "Private: only the account that owns the bucket has access."
         assert page.templates[Template.PRIVATE].isChecked() and not dialog.save_button.isEnabled()
         qtbot.mouseClick(page.templates[Template.PUBLIC_READ], Qt.MouseButton.LeftButton)
-        assert page.then.text() == "When this is saved: Public: anybody on the internet can read objects."
+        assert page.then.text() == "When this is saved: Public: anyone on the internet can read objects."
         assert not page.templates[Template.PRIVATE].isChecked()
         assert '"GetObject"' in page.editor.text.toPlainText()
         dialog.save_button.click()
         assert await answer("yes") == "Make “bucket” public?"
         await saved(dialog)
-        assert page.now.text().startswith("Public: anybody on the internet can read objects.")
+        assert page.now.text().startswith("Public: anyone on the internet can read objects.")
         await until(lambda: on.marks.words("bucket"))
         page.templates[Template.PRIVATE].click()
         dialog.save_button.click()
@@ -262,7 +262,7 @@ async def test_json_is_checked_while_it_is_typed_and_wrong_json_cannot_be_saved(
         editor = page.editor
         qtbot.keyClicks(editor.text, '{"Statement": [}')
         assert editor.found.item(0).text() == (
-            "Line 1, column 16: This is not JSON. A value is missing here, or is none that JSON knows."
+            "Line 1, column 16: This is not JSON. A value is missing here, or is not valid JSON."
         )
         assert dialog.footing.text().startswith("Line 1, column 16") and not dialog.save_button.isEnabled()
         editor.text.moveCursor(editor.text.textCursor().MoveOperation.Start)
@@ -288,7 +288,7 @@ async def test_grants_are_added_and_removed_by_hand(
         assert grants.rows.rowCount() == 1 and "The owner" in grants.rows.item(0, 0).text()
         grants.who.setCurrentIndex(grants.who.findData(Grantees.ACCOUNT))
         grants.add.click()
-        assert "Type the id of an account" in grants.problem.text()
+        assert "Enter the ID of an account" in grants.problem.text()
         qtbot.keyClicks(grants.account, "guest")
         assert grants.problem.isHidden()
         grants.delivered.setChecked(True)
@@ -308,7 +308,9 @@ async def test_what_may_not_be_read_is_said_and_not_offered(
     tmp_path: Path, make_theme: Callable[[], Theme], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with bench(tmp_path, make_theme(), qtbot) as on:
-        refused = NoRight(text("The keys {key} have no right to do this.", key="AK"), text("Refresh the list."))
+        refused = NoRight(
+            text("The keys {key} do not have permission to do this.", key="AK"), text("Refresh the list.")
+        )
 
         async def no_policy(bucket: str) -> str:
             raise refused

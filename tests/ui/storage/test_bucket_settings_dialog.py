@@ -165,7 +165,7 @@ async def test_general_settings_are_shown_changed_and_kept(staged: Staged, respo
         assert "suspended" in page.fields["versioning"].note.text()
         at.qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
         words = await at.answer("yes")
-        assert "cannot be switched off" in words
+        assert "can only be suspended" in words
         await until(lambda: dialog.footing.text() == "Saved.")
         facts = await (await at.settings()).facts(BUCKET)
         assert (facts.quota_bytes, facts.versioning) == (500 * 10**9, Versioning.ENABLED)
@@ -215,7 +215,7 @@ async def test_what_a_rule_would_delete_is_counted(staged: Staged, lab: LabProce
         page.date.setText("2001-01-01")
         page.date.textEdited.emit("2001-01-01")
         dialog.save()
-        assert "3 objects now (3 B); 3 of them are old enough" in await at.answer("yes")
+        assert "Objects now: 3 (3 B), already expired: 3" in await at.answer("yes")
         await until(lambda: dialog.footing.text() == "Saved.")
         page.rules.remove.click()
         await at.saved(dialog)
@@ -302,15 +302,15 @@ async def test_fragments_are_listed_measured_and_thrown_away(
         await at.bench.disk.run(lambda _: begin_uploads(lab))
         dialog, page = await at.page(BucketFragmentsPage, "Fragments")
         assert not dialog.save_button.isVisible()
-        await until(lambda: page.summary.text() == "Unfinished uploads: 70, 1 kB")
+        await until(lambda: page.summary.text() == "Fragments: 70, 1 kB")
         assert not page.older.isEnabled() and not page.chosen.isEnabled()
         page.table.selectRow(0)
         at.qtbot.mouseClick(page.chosen, Qt.MouseButton.LeftButton)
-        assert "They hold 500 B" in await at.answer("yes")
+        assert "Known size: 500 B" in await at.answer("yes")
         await until(lambda: page.model.rowCount() == 69)
         at.qtbot.mouseClick(page.all, Qt.MouseButton.LeftButton)
         await at.answer("yes")
-        await until(lambda: page.summary.text() == "There are no unfinished uploads.")
+        await until(lambda: page.summary.text() == "There are no fragments.")
         assert page.result.text() == "Deleted 69 fragments."
         left: list[UnfinishedUpload] = []
         await at.bench.unfinished.each(LAB, ObjectPath(BUCKET), left.extend)
@@ -350,11 +350,11 @@ async def test_very_many_fragments_do_not_hold_the_window(staged: Staged, respon
         crowd = Crowded(40_000)
         page = BucketFragmentsPage(crowd, at.scope)  # type: ignore[arg-type]
         dialog = at.dialogs.show("Bucket settings", "obs://crowded/", lambda: [page])
-        await until(lambda: page.summary.text() == "Unfinished uploads: 40,000, 400 kB")
+        await until(lambda: page.summary.text() == "Fragments: 40,000, 400 kB")
         at.qtbot.mouseClick(page.older, Qt.MouseButton.LeftButton)
-        assert "They hold 200 kB" in await at.answer("yes")
+        assert "Known size: 200 kB" in await at.answer("yes")
         await until(lambda: page.model.rowCount() == 20_001)
-        assert len(crowd.ended) == 19_999 and page.summary.text() == "Unfinished uploads: 20,001, 200 kB"
+        assert len(crowd.ended) == 19_999 and page.summary.text() == "Fragments: 20,001, 200 kB"
         assert not page.older.isEnabled() and page.all.isEnabled()
         dialog.close()
 

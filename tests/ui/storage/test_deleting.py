@@ -123,5 +123,5 @@ async def test_a_bucket_without_versions_says_so(lab: LabProcess, tmp_path: Path
         await (await on.bench.connections.open(LAB)).storage.create_bucket(other.bucket)
         dialog = DeletedDialog(DeletedObjects(LAB, other, on.bench.planes, on.deleting, on.bench.scope), None)
         qtbot.addWidget(dialog)
-        await until(lambda: "keeps no versions" in dialog.words.text())
+        await until(lambda: "is not enabled" in dialog.words.text())
         assert not dialog.all.isEnabled()

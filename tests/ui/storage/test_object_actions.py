@@ -213,7 +213,7 @@ async def test_taken_names_are_asked_about_once(
         await on.shows("1.txt")
         await on.press("Ctrl+V")
         asked = await answer(words)
-        assert "“1.txt” is in obs://bucket/more/ already." in asked
+        assert "“1.txt” already exists in obs://bucket/more/." in asked
         rest = {} if words == "Cancel" else {"more/2.txt": b"data/2.txt"}
         await until(lambda: {name: c for name, c in on.stored().items() if name.startswith("more/")} == expected | rest)
         is_left = words in ("Skip them", "Cancel")
@@ -269,7 +269,7 @@ async def test_objects_are_renamed_and_bad_names_are_refused(tmp_path: Path, the
         naming.edit.setText("more")
         naming.accept_button.click()
         await until(lambda: on.cloud.reported)
-        assert "called “more” already" in str(on.cloud.reported[0][1])
+        assert "“more” already exists" in str(on.cloud.reported[0][1])
         await on.press("F2")
         naming = await dialog(NameDialog)
         assert isinstance(naming, NameDialog)
@@ -396,7 +396,7 @@ async def test_a_move_is_undone_and_nothing_is_replaced_by_it(tmp_path: Path, th
         await on.cloud.storage.put(b"newer", BUCKET.join("a.bin"))
         undo()
         await until(lambda: on.cloud.reported)
-        assert "called “a.bin” already" in str(on.cloud.reported[0][1])
+        assert "“a.bin” already exists" in str(on.cloud.reported[0][1])
         assert on.stored()["a.bin"] == b"newer" and on.stored()["more/b.txt"] == b"b.txt"
         (on.cloud.storage.root / "bucket/a.bin").unlink()
         undo()

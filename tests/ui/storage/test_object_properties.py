@@ -216,7 +216,7 @@ async def test_what_is_known_is_shown_by_key_and_can_be_copied(
         shown = dict(page.facts._facts)
         assert shown["MD5"] == "827ccb0eea8a706c4c34a16891f84e7b, computed by the service"
         assert shown["Storage class"] == "Standard (STANDARD)" and shown["Size"] == "5 bytes"
-        assert shown["Public"] == "Only who has the right can read it."
+        assert shown["Public"] == "Only those with permission can read it."
         at.click(page.copy_md5)
         assert QGuiApplication.clipboard().text() == "827ccb0eea8a706c4c34a16891f84e7b"
         at.click(page.copy_all)
@@ -246,7 +246,7 @@ async def test_metadata_is_edited_and_nobody_elses_change_is_lost(
 
         page.metadata.table.rows_edited.emit((("owner", "李雷"),))
         await (await at.objects()).change(facts.path, HeadChange(metadata={"theirs": "1"}))
-        assert "somebody has changed it" in await at.save()
+        assert "changed by someone else" in await at.save()
         assert (await at.facts("a 数据.csv")).metadata == {"owner": "李雷", "stage": "raw", "theirs": "1"}
         assert page.has_changes(), "what was typed is still there"
         await page.load()
@@ -264,7 +264,7 @@ async def test_what_no_service_takes_cannot_be_saved(
         assert dialog is not None
         for rows, words in (
             ((("Größe", "x"),), "cannot be a name"),
-            ((("a", "1"), ("a", "2")), "there twice"),
+            ((("a", "1"), ("a", "2")), "must be unique"),
             ((("traindeck-md5", "x"),), "belongs to the content"),
             ((("a", "x" * 9000),), "larger than"),
         ):
@@ -294,7 +294,7 @@ async def test_a_class_is_chosen_and_what_is_archived_restored(
             page.classes.activated.emit(page.classes.currentIndex())
 
         choose("COLD")
-        assert "cannot be read any more" in page.field.note.text()
+        assert "cannot be read until" in page.field.note.text()
         assert await at.save() == "Saved."
         assert (await at.facts("b.bin")).is_frozen
         await until(lambda: at.class_of("b.bin") in ("COLD", "GLACIER"))
@@ -332,7 +332,7 @@ async def test_versions_are_saved_brought_back_and_deleted(
         at.click(page.restore)
         await until(lambda: rows.rowCount() == 3)
         assert (await at.facts("b.bin")).size_bytes == 5
-        await until(lambda: "the object again" in page.outcome.text())
+        await until(lambda: "the current version" in page.outcome.text())
         page.table.selectRow(2)
         at.user.answer = False
         at.click(page.delete)
@@ -342,7 +342,7 @@ async def test_versions_are_saved_brought_back_and_deleted(
         at.user.answer = True
         at.click(page.delete)
         await until(lambda: rows.rowCount() == 2)
-        assert "cannot be brought back" in at.user.asked[-1]
+        assert "cannot be undone" in at.user.asked[-1]
 
 
 async def test_only_a_deletion_that_holds_is_undone(
@@ -418,7 +418,7 @@ async def test_an_object_is_opened_to_everybody_and_closed_again(
         assert page.grants.rows.rowCount() == 1 and not page.has_changes()
         assert (await asyncio.to_thread(fetched, plainly))[0] == 403
         at.click(page.public)
-        assert "anybody can read it" in page.warning.text()
+        assert "anyone can read it" in page.warning.text()
         at.user.answer = False
         dialog = at.dialog()
         assert dialog is not None
@@ -428,7 +428,7 @@ async def test_an_object_is_opened_to_everybody_and_closed_again(
         at.user.answer = True
         assert await at.save() == "Saved."
         assert await asyncio.to_thread(fetched, plainly) == (200, b"12345")
-        assert page.now.text() == "Anybody can read it, without keys."
+        assert page.now.text() == "Anyone can read it without keys."
         # What else is said about it later leaves it open.
         await (await at.objects()).change(at.place.join("b.bin"), HeadChange(metadata={"a": "b"}))
         assert (await asyncio.to_thread(fetched, plainly))[0] == 200
@@ -457,7 +457,7 @@ async def test_many_are_counted_and_changed_with_each_failure_named(
         at.click(page.apply)
         await until(lambda: "Done" in page.progress.words.text())
         assert "Change 4 objects?" in at.user.asked[-1]
-        assert "Changed: 3. As wanted already: 0. Failed: 1." in page.progress.words.text()
+        assert "Changed: 3. Unchanged: 0. Failed: 1." in page.progress.words.text()
         assert "d/2” is archived" in page.progress.failures.toPlainText()
         assert (await at.facts("d/deep/3")).metadata == {"stage": "old"}
         await until(lambda: at.class_of("b.bin") in ("WARM", "STANDARD_IA"))
@@ -477,7 +477,7 @@ async def test_many_are_counted_and_changed_with_each_failure_named(
         assert (await at.facts("d/deep/3")).metadata == {"stage": "old"}
         at.user.answer = True
         at.click(page.apply)
-        await until(lambda: "Changed: 3. As wanted already: 1. Failed: 0." in page.progress.words.text())
+        await until(lambda: "Changed: 3. Unchanged: 1. Failed: 0." in page.progress.words.text())
         assert (await at.facts("d/deep/3")).metadata == {}
 
 

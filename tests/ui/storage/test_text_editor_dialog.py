@@ -181,7 +181,7 @@ async def test_what_is_no_text_is_said_and_nothing_can_be_typed(tmp_path: Path, 
         on.dialog.show()
         on.editor.load()
         await until(lambda: on.dialog.card.isVisible())
-        assert "is no text" in on.dialog.title.text()
+        assert "is not text" in on.dialog.title.text()
         assert on.dialog.text.isReadOnly()
         on.dialog.reject()
         assert not on.dialog.isVisible()

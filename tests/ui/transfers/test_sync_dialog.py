@@ -70,7 +70,7 @@ async def test_only_what_changes_is_listed_and_done_after_a_yes(tmp_path: Path, 
         assert dialog.most.isEnabled()
         qtbot.keyClick(dialog.folder, Qt.Key.Key_Return)
         await until(lambda: len(rows(dialog)) == 2)
-        assert rows(dialog) == [("To upload", "new"), ("To remove", "old")]
+        assert rows(dialog) == [("To upload", "new"), ("To delete", "old")]
         assert dialog.summary.text() == "To upload: 1, 5 B · To remove: 1 · equal: 1"
 
         qtbot.mouseClick(dialog.begin, Qt.MouseButton.LeftButton)
@@ -117,7 +117,7 @@ async def test_another_wish_empties_the_list_and_closing_forgets_the_plan(
         dialog.ignore.setPlainText("new")
         assert rows(dialog) == [] and not dialog.begin.isEnabled()
         qtbot.mouseClick(dialog.look, Qt.MouseButton.LeftButton)
-        await until(lambda: dialog.summary.text().startswith("Nothing would change"))
+        await until(lambda: dialog.summary.text().startswith("No changes"))
         assert not dialog.begin.isEnabled()
         dialog.folder.setText(str(tmp_path / "nowhere"))
         qtbot.mouseClick(dialog.look, Qt.MouseButton.LeftButton)

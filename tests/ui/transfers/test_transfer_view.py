@@ -80,7 +80,7 @@ async def test_a_transfer_is_cancelled_by_the_button_and_by_the_key(tmp_path: Pa
             else:
                 qtbot.keyClick(view.table, Qt.Key.Key_Delete)
             await until(lambda: transfers.state.live == 0)
-            assert view.model.index(0, TransferTableModel.PROGRESS).data() == "Cancelled"
+            assert view.model.index(0, TransferTableModel.PROGRESS).data() == "Canceled"
         qtbot.mouseClick(view.clear, Qt.MouseButton.LeftButton)
         assert view.empty.isVisible()
         transfers.close()
@@ -148,9 +148,9 @@ async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, 
         offered = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions() if action.text()}
         assert offered == {
             "Show the files": False,
-            "Begin what was planned": False,
+            "Start the planned transfer": False,
             "Pause": True,
-            "Go on": True,
+            "Resume": True,
             "Try again": True,
             "Verify again": True,
             "Move to the front of the queue": True,
@@ -199,13 +199,13 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         assert dialog is not None and dialog.filter.currentText() == "Problems only"
         await until(lambda: dialog.model.rowCount() == 1)
         shown = [str(dialog.model.index(0, column).data()) for column in range(5)]
-        assert shown[:4] == ["Not moved", "", "data.txt", "6 B"] and shown[4]
+        assert shown[:4] == ["Transfer failed", "", "data.txt", "6 B"] and shown[4]
         dialog.filter.setCurrentText("All files")
         await until(lambda: dialog.model.rowCount() == 2)
         dialog.table.selectAll()
         qtbot.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
         lines = QGuiApplication.clipboard().text().splitlines()
-        expected = [["Not moved", "", "data.txt"], ["Uploaded", "✓", "train.py"]]
+        expected = [["Transfer failed", "", "data.txt"], ["Uploaded", "✓", "train.py"]]
         assert [line.split("\t")[:3] for line in lines] == expected
         assert shown[4] in lines[0]
 
@@ -215,12 +215,12 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         qtbot.mouseClick(view.retry, Qt.MouseButton.LeftButton)
         # Another state has other results: the list is read anew.
         await until(lambda: view.model.index(0, TransferTableModel.PROGRESS).data() == "✓ Verified")
-        await until(lambda: dialog.footing.text() == "No such files.")
+        await until(lambda: dialog.footing.text() == "No matching files.")
         dialog.filter.setCurrentText("Uploaded")
         confirmed = FilesModel.CONFIRMED
         await until(lambda: [dialog.model.index(row, confirmed).data() for row in range(3)] == ["✓", "✓", None])
         dialog.filter.setCurrentText("Not confirmed")
-        await until(lambda: dialog.footing.text() == "No such files.")
+        await until(lambda: dialog.footing.text() == "No matching files.")
         dialog.reject()
 
         (source / "data.txt").write_bytes(b"other!")

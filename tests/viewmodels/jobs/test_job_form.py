@@ -98,7 +98,7 @@ async def test_five_clicks_make_one_job(tmp_path: Path) -> None:
         cloud.jobs.wait.set()
         await until(lambda: made)
         form.submit()  # the second half of a slow double click
-        assert str(form.state.stage) == f"Sent {made[0].name}"
+        assert str(form.state.stage) == f"Submitted {made[0].name}"
         await until(lambda: form.state.stage is None)
         assert len(cloud.jobs.jobs) == len(await cloud.records.all()) == 1
         assert not form.state.is_dirty

@@ -54,8 +54,8 @@ async def test_every_place_says_what_it_comes_to(tmp_path: Path) -> None:
         form.set_field("log_to", "obs://bucket/new/")
         await until(lambda: len(notes.notes) == 3)
         assert said(notes, "inputs") == [("data_url", "1 object, 5 B", Tone.QUIET)]
-        assert said(notes, "outputs") == [("train_url", "The run makes this folder.", Tone.QUIET)]
-        assert said(notes, "log_to") == [("", "The run makes this folder.", Tone.QUIET)]
+        assert said(notes, "outputs") == [("train_url", "The run creates this folder.", Tone.QUIET)]
+        assert said(notes, "log_to") == [("", "The run creates this folder.", Tone.QUIET)]
         form.set_rows("inputs", ())
         assert notes.of("inputs") == []
 
@@ -64,7 +64,7 @@ async def test_a_name_without_a_slash_takes_in_others(tmp_path: Path) -> None:
     async with watched(tmp_path) as (_, form, notes):
         form.set_rows("inputs", (("data_url", "bucket/data"),))
         note = await only(notes, "inputs")
-        assert (str(note.words), note.tone) == ("“data” also takes in data_private/.", Tone.DOUBTFUL)
+        assert (str(note.words), note.tone) == ("“data” also matches data_private/.", Tone.DOUBTFUL)
         notes.take(note, note.remedies[0])
         assert form.state.rows["inputs"] == (("data_url", "obs://bucket/data/"),)
         await until(lambda: said(notes, "inputs") == [("data_url", "1 object, 5 B", Tone.QUIET)])
@@ -80,14 +80,12 @@ async def test_what_is_missing_is_made_or_replaced(tmp_path: Path) -> None:
             "Create the folder obs://bucket/dato/",
         ]
         form.set_rows("inputs", (("data_url", "obs://bukcet/data/"),))
-        await until(lambda: [str(note.words) for note in notes.of("inputs")] == ["There is no bucket “bukcet”."])
+        await until(lambda: [str(note.words) for note in notes.of("inputs")] == ["The bucket “bukcet” does not exist."])
         near, made = notes.of("inputs")[0].remedies
         assert str(near.words) == "Use obs://bucket/data/"
         notes.take(notes.of("inputs")[0], made)
         await until(lambda: cloud.storage.place(ObjectPath("bukcet")).is_dir())
-        await until(
-            lambda: [str(note.words) for note in notes.of("inputs")] == ["There is nothing at obs://bukcet/data/."]
-        )
+        await until(lambda: [str(note.words) for note in notes.of("inputs")] == ["obs://bukcet/data/ does not exist."])
 
 
 async def test_an_output_that_holds_something_is_not_silently_used_again(tmp_path: Path) -> None:

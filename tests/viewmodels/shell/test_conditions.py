@@ -21,7 +21,7 @@ from traindeck.viewmodels.shell.notices import CLOCK, DISK, UNREACHABLE, Notices
 
 
 def away(host: str = "obs.example.com") -> AppError:
-    return Unreachable(text("Nothing answers at {host}.", host=host), text("Look at the network."))
+    return Unreachable(text("Cannot connect to {host}.", host=host), text("Look at the network."))
 
 
 def names(notices: Notices) -> list[str]:
@@ -34,7 +34,7 @@ async def test_an_account_that_cannot_be_reached_is_told_once_whoever_asks_and_u
     reach.told("campus", "runs", away())
     reach.told("campus", "buckets", away())
     assert names(notices) == [UNREACHABLE + "campus"]
-    assert "“campus”" in str(notices.conditions[0].title) and "Nothing answers" in str(notices.conditions[0].hint)
+    assert "“campus”" in str(notices.conditions[0].title) and "Cannot connect" in str(notices.conditions[0].hint)
     asked: list[int] = []
     reach.wanted.connect(lambda: asked.append(1))
     mending = notices.conditions[0].mending

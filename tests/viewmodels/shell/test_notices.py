@@ -72,7 +72,7 @@ def test_a_failure_stays_in_sight_longer_than_what_went_well() -> None:
     ("error", "name"),
     [
         (ClockOff(text("The clock is wrong."), text("Set it.")), CLOCK),
-        (DiskFull(text("The disk is full: “{place}” could not be written.", place="/x"), text("Free some.")), DISK),
+        (DiskFull(text("The disk is full: “{place}” was not written.", place="/x"), text("Free some.")), DISK),
     ],
 )
 def test_what_keeps_everything_from_going_on_is_a_banner_and_nothing_else(error: AppError, name: str) -> None:

@@ -49,7 +49,7 @@ class Asked:
 
 
 def no_right() -> AppError:
-    return NoRight(text("The keys {key} have no right to do this.", key="AK"), text("Refresh the list."))
+    return NoRight(text("The keys {key} do not have permission to do this.", key="AK"), text("Refresh the list."))
 
 
 def read_policy(template: Template = Template.PUBLIC_READ, bucket: str = "bucket") -> str:
@@ -84,7 +84,7 @@ async def test_a_template_is_saved_after_a_question_and_private_closes_everythin
         assert not model.state.has_changes and model.state.now.template is Template.PUBLIC_READ
         assert model.add_grant(EVERYBODY) is None
         assert await model.save(yes)
-        assert "Open “bucket” further?" in yes.words[1]
+        assert "Make “bucket” more public?" in yes.words[1]
         model.choose(Template.PRIVATE)
         assert await model.save(yes)
         assert len(yes.losses) == 2, "closing needs no question"
@@ -105,7 +105,7 @@ async def test_a_policy_of_ones_own_is_not_replaced_without_a_word(tmp_path: Pat
         model.choose(Template.PRIVATE)
         user = Asked(False)
         assert not await model.save(user)
-        assert "none of the templates" in user.words[0]
+        assert "does not match a template" in user.words[0]
         model.discard()
         assert not model.state.has_changes
 
@@ -114,7 +114,7 @@ async def test_what_somebody_else_changed_meanwhile_is_not_overwritten(tmp_path:
     async with rights(tmp_path) as (cloud, model):
         model.choose(Template.PUBLIC_READ)
         cloud.access.policies["bucket"] = read_policy(Template.PUBLIC_READ_WRITE)
-        with pytest.raises(Conflict, match="Somebody else"):
+        with pytest.raises(Conflict, match="someone else"):
             await model.save(Asked())
         assert cloud.access.policies["bucket"] == read_policy(Template.PUBLIC_READ_WRITE)
         await model.load()
@@ -133,7 +133,7 @@ async def test_a_policy_that_is_wrong_is_told_while_it_is_typed(tmp_path: Path) 
         model.lay_out()
         assert model.state.draft == "{"
         model.type_policy(json.dumps(json.loads(read_policy())))
-        assert [str(one.title) for one in model.state.findings] == ["Anybody on the internet can read objects."]
+        assert [str(one.title) for one in model.state.findings] == ["Anyone on the internet can read objects."]
         model.lay_out()
         assert model.state.draft == read_policy()
         assert model.state.template is Template.PUBLIC_READ
@@ -146,7 +146,7 @@ async def test_who_locks_himself_out_is_asked(tmp_path: Path) -> None:
         model.type_policy(json.dumps(document))
         user = Asked(False)
         assert not await model.save(user)
-        assert "denies you yourself to change or remove the policy" in user.words[0]
+        assert "denies yourself the permission to change or delete the policy" in user.words[0]
 
 
 async def test_grants_are_added_and_taken_away_but_not_the_owners(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ async def test_a_bucket_is_made_as_it_was_wanted(tmp_path: Path) -> None:
         assert (wanted.name, wanted.storage_class, wanted.template) == ("my-data", "WARM", Template.PUBLIC_READ)
         form.submit()
         await until(lambda: form.state.trouble is not None)
-        assert "there already" in str(form.state.trouble) and not form.state.is_busy
+        assert "already exists" in str(form.state.trouble) and not form.state.is_busy
         form.name("my-data-2")
         assert form.state.trouble is None
         assert made == ["my-data"] and cloud.reported == []

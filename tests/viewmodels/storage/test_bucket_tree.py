@@ -140,7 +140,7 @@ async def test_who_drops_the_consoles_file_on_a_bucket_is_asked_about_the_keys_i
         user = Answers(False)
         tree.upload([tmp_path / "Credentials.csv"], DATA, user)
         await until(lambda: user.asked and not cloud.transfers.rows())
-        assert "“Credentials.csv” seems to hold access keys" in user.asked[0]
+        assert "“Credentials.csv” seems to contain access keys" in user.asked[0]
         assert not (cloud.storage.root / "bucket/data/Credentials.csv").exists()
 
 

@@ -47,11 +47,11 @@ def test_each_file_tells_which_half_it_is_in() -> None:
     def words(kind: Kind, action: Action, state: ItemState) -> str:
         return item_words(Item("k", "k", action=action, state=state), kind)
 
-    assert words(Kind.COPY, Action.LEAVE, ItemState.QUEUED) == "Copied; still at both places"
-    assert words(Kind.COPY, Action.LEAVE, ItemState.FAILED) == "Copied; still at both places"
+    assert words(Kind.COPY, Action.LEAVE, ItemState.QUEUED) == "Copied, source kept"
+    assert words(Kind.COPY, Action.LEAVE, ItemState.FAILED) == "Copied, source kept"
     assert words(Kind.COPY, Action.LEAVE, ItemState.DONE) == "Moved"
-    assert words(Kind.REMOVE, Action.REMOVE, ItemState.QUEUED) == "To remove"
+    assert words(Kind.REMOVE, Action.REMOVE, ItemState.QUEUED) == "To delete"
     assert words(Kind.REMOVE, Action.REMOVE, ItemState.DONE) == "Deleted"
-    assert words(Kind.REMOVE, Action.REMOVE, ItemState.FAILED) == "Not removed"
-    assert words(Kind.RESTORE, Action.REMOVE, ItemState.QUEUED) == "To restore"
-    assert words(Kind.RESTORE, Action.REMOVE, ItemState.DONE) == "Restored"
+    assert words(Kind.REMOVE, Action.REMOVE, ItemState.FAILED) == "Not deleted"
+    assert words(Kind.RESTORE, Action.REMOVE, ItemState.QUEUED) == "To undelete"
+    assert words(Kind.RESTORE, Action.REMOVE, ItemState.DONE) == "Undeleted"

@@ -66,7 +66,7 @@ async def test_the_other_way_and_when_all_is_equal(tmp_path: Path) -> None:
         form.look()
         await until(lambda: form.state.stage is PlanStage.SHOWN)
         assert form.state.plan is not None and not form.state.can_begin
-        assert plan_words(form.state.plan) == "Nothing would change · equal: 1"
+        assert plan_words(form.state.plan) == "No changes · equal: 1"
         form.close()
 
 

@@ -103,11 +103,11 @@ def test_every_state_has_its_words_and_its_tone(state: TransferState) -> None:
 @pytest.mark.parametrize(
     ("waits", "words", "tone"),
     [
-        (WaitsFor.NETWORK, "Waits for the network", Tone.WAITING),
-        (WaitsFor.SERVICE, "Waits for the service", Tone.WAITING),
-        (WaitsFor.KEYS, "Waits for new keys", Tone.DOUBTFUL),
-        (WaitsFor.CLOCK, "Waits for the clock", Tone.DOUBTFUL),
-        (WaitsFor.DISK, "Waits for disk space", Tone.DOUBTFUL),
+        (WaitsFor.NETWORK, "Waiting for network", Tone.WAITING),
+        (WaitsFor.SERVICE, "Waiting for the service", Tone.WAITING),
+        (WaitsFor.KEYS, "Waiting for new keys", Tone.DOUBTFUL),
+        (WaitsFor.CLOCK, "Computer clock is wrong", Tone.DOUBTFUL),
+        (WaitsFor.DISK, "Waiting for disk space", Tone.DOUBTFUL),
     ],
 )
 def test_what_it_waits_for_is_said_and_what_needs_somebody_stands_out(waits: WaitsFor, words: str, tone: Tone) -> None:
@@ -117,7 +117,7 @@ def test_what_it_waits_for_is_said_and_what_needs_somebody_stands_out(waits: Wai
     )
     assert (progress_words(row), transfer_tone(row)) == (words, tone)
     told = reason_words(row)
-    assert told.startswith(words) and "Look at the network." in told and "Next try: " in told
+    assert told.startswith(words) and "Look at the network." in told and "Next attempt: " in told
 
 
 def test_files_are_counted_by_what_became_of_them() -> None:
@@ -128,7 +128,7 @@ def test_files_are_counted_by_what_became_of_them() -> None:
     kept = replace(over, failed_files=0, skipped_files=0, kept_files=4, state=TransferState.DONE)
     assert counts_words(TransferRow(kept)) == "1,500 done · 4 left alone"
     left_alone = Item("k", "k", state=ItemState.KEPT)
-    assert (item_words(left_alone, Kind.UPLOAD), item_tone(left_alone)) == ("Left alone", Tone.QUIET)
+    assert (item_words(left_alone, Kind.UPLOAD), item_tone(left_alone)) == ("Kept", Tone.QUIET)
     assert counts_words(TransferRow(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.PLANNING))) == ""
 
 
@@ -141,7 +141,7 @@ def test_every_end_of_a_file_has_its_words(state: ItemState) -> None:
     assert line[0] == item_words(item, Kind.DOWNLOAD)
     assert line[1] == confirmed_sign(item)
     assert line[2:4] == ["a.bin", "5 B"] and "Look at the network." in line[4]
-    assert item_words(replace(item, action=Action.REMOVE, state=ItemState.DONE), Kind.UPLOAD) == "Removed"
+    assert item_words(replace(item, action=Action.REMOVE, state=ItemState.DONE), Kind.UPLOAD) == "Deleted"
 
 
 def test_what_is_verified_says_so_and_what_is_not_is_counted() -> None:
@@ -275,7 +275,7 @@ async def test_what_failed_is_tried_again_and_its_files_are_told(tmp_path: Path)
         files = transfers.files(number)
         files.show(PROBLEMS)
         await until(lambda: not files.state.is_reading)
-        assert [(item.name, item_words(item, Kind.UPLOAD)) for item in files.rows] == [("data.txt", "Not moved")]
+        assert [(item.name, item_words(item, Kind.UPLOAD)) for item in files.rows] == [("data.txt", "Transfer failed")]
         in_the_way.rmdir()
         transfers.do(TransferAction.RETRY, [number])
         await until(lambda: _state(transfers) is TransferState.DONE)
@@ -357,7 +357,7 @@ def test_the_first_failure_is_told_while_it_goes_on() -> None:
     running = replace(MOVING, state=TransferState.RUNNING, done_bytes=2_500, error=offline(), tries=1, next_try=moment)
     row = TransferRow(running)
     assert progress_words(row) == "25%, trying again" and transfer_tone(row) is Tone.WAITING
-    assert "Look at the network." in reason_words(row) and "tries that failed: 1" in reason_words(row)
+    assert "Look at the network." in reason_words(row) and "failed attempts: 1" in reason_words(row)
     planning = replace(running, state=TransferState.PLANNING)
     assert progress_words(TransferRow(planning)) == "Trying again"
 
@@ -367,7 +367,7 @@ def test_what_keeps_one_from_getting_on_has_lines_of_its_own() -> None:
     tried = TransferRow(replace(MOVING, id=2, source="two", error=offline(), tries=4))
     failed = TransferRow(replace(MOVING, id=1, source="one", state=TransferState.FAILED, error=offline()))
     state = TransferListState((well, tried, failed))
-    assert summary_words(state) == "2 under way"
+    assert summary_words(state) == "2 active"
     assert trouble_words(state, []).startswith("two: ") and trouble_words(state, [1]).startswith("one: ")
     assert trouble_words(TransferListState((well, failed)), []) == "", "what failed long ago is in its row"
     assert trouble_words(TransferListState((failed, well)), []).startswith("one: ")

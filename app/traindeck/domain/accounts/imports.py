@@ -53,7 +53,7 @@ _AMAZON = re.compile(r"s3[.-]([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
 # What S3 takes a region for that nobody named.
 _USUAL_REGION = "us-east-1"
 _ENCRYPTED = "RCLONE_ENCRYPT_"
-_TEMPORARY = text("Its keys are temporary and end by themselves.")
+_TEMPORARY = text("Its keys are temporary and expire.")
 _PATH_STYLE = {"minio", "ceph", "other", "seaweedfs", "rclone", "dreamhost", "storj", "leviia", ""}
 
 
@@ -98,7 +98,7 @@ def _of_rclone(remote: str, values: Section) -> Found:
         region = region or _USUAL_REGION
         endpoint = f"s3.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
     if not endpoint and not (provider == "huaweiobs" and region):
-        return LeftOut(Tool.RCLONE, remote, text("It names no endpoint."))
+        return LeftOut(Tool.RCLONE, remote, text("It has no endpoint."))
     is_path_style = values.get("force_path_style", "true" if provider in _PATH_STYLE else "false") == "true"
     signature = Signature.V2 if values.get("v2_auth") == "true" else Signature.V4
     no_keys = text("Its keys are not in the file: rclone takes them from the environment, or needs none.")
@@ -118,7 +118,7 @@ def obsutil_accounts(content: str, reveal: Reveal) -> Iterator[Found]:
         keys = [values.get(f"{name}{suffix}", "") for name in ("ak", "sk")]
         if not endpoint or _NO_ENDPOINT in endpoint:
             if any(key and not key.startswith(_NOT_SET) for key in keys):
-                yield LeftOut(Tool.OBSUTIL, remote, text("It names no endpoint."))
+                yield LeftOut(Tool.OBSUTIL, remote, text("It has no endpoint."))
         elif values.get(f"token{suffix}"):
             yield LeftOut(Tool.OBSUTIL, remote, _TEMPORARY)
         else:
@@ -150,7 +150,7 @@ def _account(
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
-        return LeftOut(tool, remote, text("“{url}” is not the address of a service.", url=endpoint))
+        return LeftOut(tool, remote, text("“{url}” is not an endpoint.", url=endpoint))
     is_huawei = _HUAWEI.fullmatch(host) or not endpoint
     if known := _HUAWEI.fullmatch(host) or _AMAZON.fullmatch(host):
         region = region or known[1]

@@ -121,7 +121,7 @@ def parse_credentials(content: str, name: str = USUAL_NAME) -> Credentials:
     is_json = content.lstrip().startswith("{")
     rows = _rows_of_json(content, name) if is_json else _rows(content, name)
     if not rows:
-        raise _not_one(text("“{name}” holds no access key: it is empty.", name=name))
+        raise _not_one(text("“{name}” contains no access key: it is empty.", name=name))
     heads = [re.sub(r"[\s_]", "", cell).casefold() for cell in rows[0]]
     columns = [next((heads.index(head) for head in known if head in heads), None) for known in _HEADS]
     if None in columns[:2] and not is_json:
@@ -132,11 +132,11 @@ def parse_credentials(content: str, name: str = USUAL_NAME) -> Credentials:
     different = len(set(map(tuple, keys)))
     if different > 1:
         raise InvalidInput(
-            text("“{name}” holds more than one access key: {count}.", name=name, count=different),
+            text("“{name}” contains more than one access key: {count}.", name=name, count=different),
             text("Leave only the line you want to use in it, or paste AK and SK."),
         )
     if not keys:
-        raise _not_one(text("“{name}” holds no access key: there is no line below the heads.", name=name))
+        raise _not_one(text("“{name}” contains no access key: there is no line below the header.", name=name))
     return _credentials(name, *keys[0])
 
 
@@ -184,7 +184,7 @@ def _may_be_key(word: str) -> bool:
 
 def _credentials(name: str, access_key: str, secret_key: str, token: str = "", end: str = "") -> Credentials:
     if not _may_be_key(access_key) or not _may_be_key(secret_key) or (token and not _may_be_key(token)):
-        raise _not_one(text("“{name}” holds no access key that is whole.", name=name))
+        raise _not_one(text("“{name}” contains no complete access key.", name=name))
     return Credentials(
         access_key, Secret(secret_key), Secret(token) if token else None, expires=_moment(end) if token else None
     )
@@ -200,12 +200,12 @@ def _moment(written: str) -> datetime | None:
 
 def _wrong_columns(name: str) -> InvalidInput:
     return _not_one(
-        text("“{name}” holds no access key: it lacks the columns Access Key Id and Secret Access Key.", name=name)
+        text("“{name}” contains no access key: the columns Access Key Id and Secret Access Key are missing.", name=name)
     )
 
 
 def _no_text(name: str) -> InvalidInput:
-    return _not_one(text("“{name}” holds no access key: it is no text. A workbook has to be saved as CSV.", name=name))
+    return _not_one(text("“{name}” contains no access key: it is not text. Save a workbook as CSV first.", name=name))
 
 
 def _not_one(title: Text) -> InvalidInput:
@@ -216,4 +216,4 @@ def _not_one(title: Text) -> InvalidInput:
 
 
 def too_long(name: str) -> InvalidInput:
-    return _not_one(text("“{name}” holds no access key: it is far longer than a credentials.csv.", name=name))
+    return _not_one(text("“{name}” contains no access key: it is much larger than a credentials.csv.", name=name))

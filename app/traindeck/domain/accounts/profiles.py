@@ -165,8 +165,8 @@ def parse_proxy(address: str, password: Secret | None = None) -> Proxy:
     if has_password:
         # Nothing of the address goes into the error: the secret is in it.
         raise InvalidInput(
-            text("The address of the proxy has a password in it."),
-            text("Write http://user@host:port; the password has a place of its own."),
+            text("The proxy URL contains a password."),
+            text("Enter http://user@host:port. The password has its own field."),
         )
     if parts.scheme != "http" or not _HOST.fullmatch(host) or parts.path not in ("", "/") or parts.query:
         raise _not_one()
@@ -186,8 +186,8 @@ def proxy_with_password(address: str) -> Proxy | None:
 
 def _not_one() -> InvalidInput:
     return InvalidInput(
-        text("This is not the address of a proxy."),
-        text("Write http://host:port, or http://user@host:port; only HTTP proxies are used."),
+        text("This is not a proxy URL."),
+        text("Enter http://host:port or http://user@host:port. Only HTTP proxies are supported."),
     )
 
 
@@ -226,11 +226,11 @@ class CheckUp:
     @property
     def verdict(self) -> Text:
         if self.accepted is None:
-            return text("Nobody has said yet whether the credential is valid.")
+            return text("Keys not checked yet.")
         if not self.accepted:
             return text("The credential is not valid.")
         if self.expires is not None:
-            return text("The credential is valid. It ends at {time}.", time=moment_words(self.expires))
+            return text("The credential is valid. It expires at {time}.", time=moment_words(self.expires))
         return text("The credential is valid.")
 
     @property

@@ -324,40 +324,40 @@ def validate(spec: JobSpec, offer: Choices | None = None) -> list[FieldError]:
 
 def _check_words(spec: JobSpec) -> Iterator[FieldError]:
     if not _JOB_NAME.fullmatch(spec.name):
-        yield FieldError("name", text("Give a name of 1 to 40 letters, digits, “-” or “_”."))
+        yield FieldError("name", text("Enter a name of 1 to 40 letters, digits, “-” or “_”."))
     if spec.target is Target.APULIS:
         yield FieldError("target", text("This version cannot submit to Apulis yet; choose the Lab or ModelArts."))
     if len(spec.description) > 256:
-        yield FieldError("description", text("The description may have 256 characters at most."))
+        yield FieldError("description", text("The description can have at most 256 characters."))
 
 
 def _check_code(spec: JobSpec) -> Iterator[FieldError]:
     if not spec.code_folder.strip():
-        yield FieldError("code_folder", text("Choose the folder your code is in."))
+        yield FieldError("code_folder", text("Select the folder of your code."))
     if not spec.boot and not spec.command:
-        yield FieldError("boot", text("Choose the Python file that starts the training."))
+        yield FieldError("boot", text("Select the Python file that starts the training."))
     elif spec.boot and not spec.boot.endswith(".py"):
         yield FieldError("boot", text("The boot file must be a .py file."))
     elif spec.boot.startswith(("/", "~")) or ".." in spec.boot.replace("\\", "/").split("/"):
-        yield FieldError("boot", text("The boot file must lie inside the code folder."))
+        yield FieldError("boot", text("The boot file must be inside the code directory."))
     if spec.command and not spec.image:
-        yield FieldError("image", text("A start command needs an image of your own."))
+        yield FieldError("image", text("A start command needs a custom image."))
 
 
 def _check_engine(spec: JobSpec, offer: Choices | None) -> Iterator[FieldError]:
     if not spec.image and not (spec.engine and spec.engine_version):
-        yield FieldError("engine", text("Choose an engine and its version, or give an image."))
+        yield FieldError("engine", text("Select an engine and its version, or enter an image."))
     if not spec.flavor and not spec.pool:
-        yield FieldError("flavor", text("Choose a specification."))
+        yield FieldError("flavor", text("Select a specification."))
     if offer is None:
         return
     engine, flavor = offer.engine_of(spec), offer.flavor_of(spec)
     if spec.engine_version and engine is None:
-        yield FieldError("engine", text("“{engine}” is not offered here.", engine=spec.engine_version))
+        yield FieldError("engine", text("“{engine}” is not available here.", engine=spec.engine_version))
     if spec.flavor and not spec.pool and flavor is None:
-        yield FieldError("flavor", text("“{flavor}” is not offered here.", flavor=spec.flavor))
+        yield FieldError("flavor", text("“{flavor}” is not available here.", flavor=spec.flavor))
     if engine and flavor and not fits(engine, flavor):
-        yield FieldError("flavor", text("This specification does not fit the engine: {kind}.", kind=flavor.kind))
+        yield FieldError("flavor", text("This specification does not match the engine: {kind}.", kind=flavor.kind))
     if flavor and spec.nodes > flavor.max_nodes:
         yield FieldError(
             "nodes",
@@ -375,7 +375,7 @@ def _check_limits(spec: JobSpec) -> Iterator[FieldError]:
     try:
         stop_hours(spec.stop_after)
     except ValueError:
-        words = text("Say when to stop at the latest, in whole hours: “4h” or “2d”; or write “none”.")
+        words = text("Enter when to stop, in whole hours: “4h” or “2d”, or “none”.")
         yield FieldError("stop_after", words)
 
 
@@ -388,14 +388,16 @@ def _check_channels(spec: JobSpec) -> Iterator[FieldError]:
     if spec.log_to:
         yield from _check_place("log_to", spec.log_to)
     if not any(place for _, place in spec.outputs) and not spec.log_to:
-        yield FieldError("outputs", text("Give an output folder in OBS: without one nothing of the run is kept."))
+        yield FieldError(
+            "outputs", text("Specify an output folder in OBS. Without one, the results of the run are not kept.")
+        )
 
 
 def _check_name(field: str, name: str, seen: set[str]) -> Iterator[FieldError]:
     if not _PARAMETER.fullmatch(name):
         yield FieldError(field, text("A name has 1 to 64 letters, digits, “-” or “_”."))
     if name in seen:
-        yield FieldError(field, text("“{name}” is there twice.", name=name))
+        yield FieldError(field, text("“{name}” appears twice.", name=name))
     seen.add(name)
 
 
@@ -415,10 +417,10 @@ def _check_parameters(spec: JobSpec) -> Iterator[FieldError]:
             yield FieldError(f"parameters:{name}", text("“{name}” is already an input or output.", name=name))
     for name, value in spec.environment:
         if not _VARIABLE.fullmatch(name) or name.startswith("MA_"):
-            words = text("A variable has letters, digits and “_”, does not begin with a digit nor with MA_.")
+            words = text("A variable can contain letters, digits and “_”, and cannot begin with a digit or MA_.")
             yield FieldError(f"environment:{name}", words)
         if len(value) > 4096:
-            yield FieldError(f"environment:{name}", text("A value may have 4,096 characters at most."))
+            yield FieldError(f"environment:{name}", text("A value can have at most 4,096 characters."))
 
 
 def refuse(errors: Sequence[FieldError]) -> None:
@@ -427,4 +429,4 @@ def refuse(errors: Sequence[FieldError]) -> None:
         lines = "\n".join(f"{{field{number}}}: {{why{number}}}" for number in range(len(errors)))
         fields: dict[str, object] = {f"field{number}": error.field for number, error in enumerate(errors)}
         fields |= {f"why{number}": error.message for number, error in enumerate(errors)}
-        raise InvalidInput(text("The job cannot be sent yet."), Text(lines, fields))
+        raise InvalidInput(text("The job cannot be submitted yet."), Text(lines, fields))

@@ -64,7 +64,7 @@ def _document(source: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
             text("The job file is not valid TOML: {problem}.", problem=str(error).rstrip(".")),
-            text("Text goes in quotes; every key stands once; compare with a file made by “traindeck job init”."),
+            text("Put text in quotes, and use every key once. Compare with a file created by “traindeck job init”."),
         ) from error
 
 
@@ -100,7 +100,7 @@ def with_setting(spec: JobSpec, setting: str) -> JobSpec:
     if not separator or not name:
         raise InvalidInput(
             text("“{setting}” is not KEY=VALUE.", setting=setting),
-            text("Write for example lr=0.01 or resources.nodes=2."),
+            text("Enter for example lr=0.01 or resources.nodes=2."),
         )
     import tomlkit
 
@@ -126,7 +126,7 @@ def _refuse_form_key(spec: JobSpec, name: str) -> None:
     if meant and name not in dict(spec.parameters):
         raise InvalidInput(
             text("“{key}” is a key of the job file and needs its table.", key=name),
-            text("Write {meant}; a parameter of that name is parameters.{key}.", meant=" or ".join(meant), key=name),
+            text("Enter {meant}. A parameter of that name is parameters.{key}.", meant=" or ".join(meant), key=name),
         )
 
 
@@ -154,10 +154,10 @@ def _fixed_table(source: str, table: str, content: Mapping[str, Any]) -> dict[st
         kind = _kind_of(known[name])
         if kind is tuple:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-                raise _wrong(source, table, name, text("a list of texts"))
+                raise _wrong(source, table, name, text("a list of strings"))
             value = tuple(value)
         elif not isinstance(value, kind) or isinstance(value, bool):
-            raise _wrong(source, table, name, text("a whole number") if kind is int else text("a text in quotes"))
+            raise _wrong(source, table, name, text("a whole number") if kind is int else text("a string in quotes"))
         fields[known[name]] = value
     if "target" in fields:
         try:
@@ -172,9 +172,9 @@ def _free_table(source: str, table: str, content: Mapping[str, Any]) -> tuple[tu
     only_text = table != "parameters"
     for name, value in content.items():
         if only_text and not isinstance(value, str):
-            raise _wrong(source, table, name, text("a text in quotes"))
+            raise _wrong(source, table, name, text("a string in quotes"))
         if not isinstance(value, (str, int, float, bool)):
-            raise _wrong(source, table, name, text("a text, a number, true or false"))
+            raise _wrong(source, table, name, text("a string, a number, true or false"))
     return tuple(content.items())
 
 

@@ -92,13 +92,13 @@ def grant_problem(grant: Grant, among: tuple[Grant, ...]) -> Text | None:
     """Why this grant cannot be added to those."""
     if grant.kind is Grantees.ACCOUNT:
         if not grant.account:
-            return text("Type the id of an account; it is under My Credentials in the console.")
+            return text("Enter the ID of an account. It is under My Credentials in the console.")
         if not grant.account.isascii() or not grant.account.isprintable() or " " in grant.account:
-            return text("The id of an account has no blanks and only letters, digits and signs of ASCII.")
+            return text("An account ID has only ASCII letters, digits and symbols, without spaces.")
         if len(grant.account) > MOST_ID:
-            return text("That is longer than the id of an account.")
+            return text("That is longer than an account ID.")
     if grant in among:
-        return text("This grant is there already.")
+        return text("This grant already exists.")
     if len(among) >= MOST_GRANTS:
         return count_text("At most {count} grant is allowed.", "At most {count} grants are allowed.", MOST_GRANTS)
     return None
@@ -176,16 +176,16 @@ class Exposure:
     @property
     def sentence(self) -> Text:
         if self.anybody:
-            return text("Public: anybody on the internet can {what}.", what=abilities_words(self.anybody))
+            return text("Public: anyone on the internet can {what}.", what=abilities_words(self.anybody))
         match self.openness:
             case Openness.UNKNOWN:
-                return text("Not known: these keys may not look at who gets in.")
+                return text("Unknown: these keys do not have permission to view access.")
             case Openness.PRIVATE:
-                return text("Private: only the account that owns the bucket gets in.")
+                return text("Private: only the account that owns the bucket has access.")
             case _ if self.sometimes:
-                return text("Anybody can {what} where a condition holds.", what=abilities_words(self.sometimes))
+                return text("Anyone can {what} if a condition is met.", what=abilities_words(self.sometimes))
             case _:
-                return text("Not public; other accounts were given rights.")
+                return text("Not public; other accounts have permissions.")
 
 
 UNKNOWN = Exposure(Openness.UNKNOWN)
@@ -199,7 +199,7 @@ def abilities_words(abilities: Iterable[Ability]) -> Text:
         (Ability.READ, text("read objects")),
         (Ability.WRITE, text("upload and overwrite")),
         (Ability.DELETE, text("delete")),
-        (Ability.MANAGE, text("change its settings or rights")),
+        (Ability.MANAGE, text("change its settings or permissions")),
     ]
     chosen = [said for ability, said in words if ability in found]
     joined = chosen[0]

@@ -33,8 +33,8 @@ class Versioning(StrEnum):
 
 
 VERSIONING = {
-    Versioning.NEVER: text("never switched on"),
-    Versioning.ENABLED: text("on"),
+    Versioning.NEVER: text("never enabled"),
+    Versioning.ENABLED: text("enabled"),
     Versioning.SUSPENDED: text("suspended"),
 }
 
@@ -118,7 +118,7 @@ def tag_mistakes(tags: Sequence[tuple[str, str]], limits: TagLimits) -> dict[str
         if wrong := _tag_mistake(key, value, limits):
             found[key] = wrong
         elif key in seen:
-            found[key] = text("The tag “{key}” is there twice.", key=key)
+            found[key] = text("The tag “{key}” appears twice.", key=key)
         seen.add(key)
     if len(tags) > limits.most:
         found.setdefault("", text("A bucket has at most {most} tags.", most=limits.most))
@@ -135,20 +135,20 @@ def _tag_mistake(key: str, value: str, limits: TagLimits) -> Text | None:
     bad = next((letter for letter in key + value if letter in limits.forbidden or letter < " "), "")
     if bad:
         shown = bad if bad >= " " else repr(bad)[1:-1]
-        return text("The tag “{key}” holds “{letter}”, which the service does not take.", key=key, letter=shown)
+        return text("The tag “{key}” contains “{letter}”, which the service does not accept.", key=key, letter=shown)
     return None
 
 
 def cors_mistake(rule: CorsRule) -> Text | None:
     if not rule.origins:
-        return text("Name at least one origin, for example https://example.com, or * for every page.")
+        return text("Specify at least one origin, for example https://example.com, or * for every page.")
     for origin in rule.origins:
         if origin.count("*") > 1:
             return text("“{value}” has more than one *.", value=origin)
         if origin != "*" and _ORIGIN.fullmatch(origin) is None:
-            return text("“{value}” is no origin: write it as https://example.com, without a path.", value=origin)
+            return text("“{value}” is not an origin. Enter it as https://example.com, without a path.", value=origin)
     if not rule.methods:
-        return text("Choose at least one method.")
+        return text("Select at least one method.")
     for header in rule.headers:
         if header.count("*") > 1:
             return text("“{value}” has more than one *.", value=header)
@@ -158,11 +158,11 @@ def cors_mistake(rule: CorsRule) -> Text | None:
         if _TOKEN.fullmatch(header) is None or "*" in header:
             return text("“{value}” is not the name of a header.", value=header)
     if rule.max_age_s is not None and not 0 <= rule.max_age_s <= _MOST_AGE_S:
-        return text("The time a browser remembers the answer is 0 to {most} seconds.", most=_MOST_AGE_S)
+        return text("The cache time must be 0 to {most} seconds.", most=_MOST_AGE_S)
     return None
 
 
-OPENS_TO_ALL = text("Pages of any site may then change the bucket with the rights that they carry, for example a link.")
+OPENS_TO_ALL = text("Pages of any site can then change the bucket with the permissions they have, for example a link.")
 
 
 def cors_opens_to_all(rule: CorsRule) -> bool:
@@ -228,15 +228,15 @@ def rule_mistake(rule: LifecycleRule) -> Text | None:
     if len(rule.id) > MOST_ID:
         return text("The name of a rule has at most {most} characters.", most=MOST_ID)
     if len(rule.prefix.encode()) > MAX_KEY_BYTES or any(letter < " " for letter in rule.prefix):
-        return text("The beginning of the names is too long or holds a character that cannot be written.")
+        return text("The name prefix is too long or contains a character that cannot be written.")
     if not rule.acts and not rule.others:
-        return text("The rule does nothing yet: choose at least one thing it is to do.")
+        return text("The rule has no action. Select at least one.")
     if rule.expire_days is not None and rule.expire_date is not None:
         return text("Delete after a number of days or on a date, not both.")
     days = (rule.expire_days, rule.old_expire_days, rule.abort_days, *(number for _, number in rule.moves))
     for number in (*days, *(number for _, number in rule.old_moves)):
         if number is not None and not 1 <= number <= MOST_DAYS:
-            return text("A number of days is 1 to {most}.", most=MOST_DAYS)
+            return text("The number of days must be 1 to {most}.", most=MOST_DAYS)
     return _order_mistake(rule.moves, rule.expire_days) or _order_mistake(rule.old_moves, rule.old_expire_days)
 
 
@@ -244,10 +244,10 @@ def _order_mistake(moves: Sequence[tuple[str, int]], expire_days: int | None) ->
     by_class = dict(moves)
     warm, cold = by_class.get(WARM), by_class.get(COLD)
     if warm is not None and cold is not None and cold <= warm:
-        return text("Objects move to WARM first and to COLD later: the days for COLD must be more.")
+        return text("Objects change to WARM first and to COLD later: the days for COLD must be greater.")
     last = max(by_class.values(), default=None)
     if expire_days is not None and last is not None and expire_days <= last:
-        return text("Objects would be deleted before they are moved: the days for deleting must be more.")
+        return text("Objects would be deleted before the transition: the days for deletion must be greater.")
     return None
 
 
@@ -271,7 +271,7 @@ def _clash(place: int, rules: Sequence[LifecycleRule]) -> Text | None:
         if at == place:
             continue
         if rule.id and other.id == rule.id:
-            return text("Two rules are called “{name}”.", name=rule.id)
+            return text("The rule name “{name}” appears twice.", name=rule.id)
         overlap = rule.prefix.startswith(other.prefix) or other.prefix.startswith(rule.prefix)
         same = set(rule.acts) & set(other.acts)
         if overlap and same and rule.is_enabled and other.is_enabled and not other.is_locked:
@@ -291,8 +291,8 @@ def cors_line(rule: CorsRule) -> str:
 def lifecycle_line(rule: LifecycleRule) -> str:
     where = f"{rule.prefix}*" if rule.prefix else say("all objects")
     name = f"{rule.id}: {where}" if rule.id else where
-    what = " · ".join(_acts(rule)) or say("does nothing yet")
-    return f"{name} — {what}" if rule.is_enabled else say("{rule} (switched off)", rule=f"{name} — {what}")
+    what = " · ".join(_acts(rule)) or say("no action yet")
+    return f"{name} — {what}" if rule.is_enabled else say("{rule} (disabled)", rule=f"{name} — {what}")
 
 
 def _acts(rule: LifecycleRule) -> list[str]:

@@ -62,14 +62,14 @@ NOTHING = BucketContents()
 def name_problem(name: str) -> Text | None:
     """What is wrong with a name for a bucket; None: nothing that can be seen from here."""
     if not name:
-        return text("Type a name.")
+        return text("Enter a name.")
     odd = next(
         (sign for sign in name if not (sign.isascii() and (sign.islower() or sign.isdigit() or sign in ".-"))), ""
     )
     if odd.isupper():
         return text("Capital letters are not allowed.")
     if odd:
-        return text("“{sign}” is not allowed: only a–z, 0–9, dot and hyphen are.", sign=odd)
+        return text("“{sign}” is not allowed. Use only a–z, 0–9, dot and hyphen.", sign=odd)
     if not LEAST_NAME <= len(name) <= MOST_NAME:
         return text("A name has {least} to {most} characters.", least=LEAST_NAME, most=MOST_NAME)
     if name[0] in ".-" or name[-1] in ".-":
@@ -77,14 +77,14 @@ def name_problem(name: str) -> Text | None:
     if any(pair in name for pair in ("..", ".-", "-.")):
         return text("A dot stands between letters or digits only.")
     if not is_bucket_name(name):
-        return text("A name must not look like an IP address.")
+        return text("A name cannot look like an IP address.")
     return None
 
 
 def name_note(name: str) -> Text | None:
     """What may make a name that is allowed a nuisance."""
     if "." in name:
-        return text("With a dot in its name a bucket cannot be reached safely by its own host name (https).")
+        return text("A bucket with a dot in its name cannot be reached safely by its host name (https).")
     return None
 
 

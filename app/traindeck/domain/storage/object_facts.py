@@ -166,7 +166,7 @@ class HeadChange:
             if (problem := header_problem(name, value)) is not None:
                 raise InvalidInput(
                     problem,
-                    text("Write other names as filename*=UTF-8''%E4%B8%AD.txt, their letters percent-encoded."),
+                    text("Enter other names percent-encoded, as filename*=UTF-8''%E4%B8%AD.txt."),
                 )
         for name, value in self.metadata.items():
             if (problem := metadata_problem(name, value)) is not None:
@@ -192,20 +192,20 @@ class SignedLink:
 def header_problem(name: str, value: str) -> Text | None:
     """Why this cannot be the value of one of the standard headers, or of the content type."""
     if name == CONTENT_TYPE and not value:
-        return text("The content type is empty; write for example binary/octet-stream.")
+        return text("The content type is empty. Enter for example binary/octet-stream.")
     if not value.isascii() or not value.isprintable():
-        return text("The header “{name}” takes letters, digits and signs of English only.", name=name)
+        return text("The header “{name}” can contain only English letters, digits and symbols.", name=name)
     return None
 
 
 def metadata_problem(name: str, value: str) -> Text | None:
     """Why this cannot be metadata."""
     if _NAME.fullmatch(name) is None:
-        return text("“{name}” cannot be a name of metadata.", name=name)
+        return text("“{name}” cannot be used as a metadata name.", name=name)
     if not value.isprintable():
-        return text("The value of “{name}” has more than one line, or signs that cannot be seen.", name=name)
+        return text("The value of “{name}” has more than one line, or invisible characters.", name=name)
     if value != value.strip():
-        return text("The value of “{name}” begins or ends with a blank, which would be lost.", name=name)
+        return text("The value of “{name}” begins or ends with a space, which would be lost.", name=name)
     return None
 
 
@@ -221,7 +221,7 @@ def check_tags(tags: Mapping[str, str]) -> None:
                 "{count} tags are more than an object can have.",
                 len(tags),
             ),
-            text("Leave {most} at most.", most=MOST_TAGS),
+            text("Keep at most {most}.", most=MOST_TAGS),
         )
     for name, value in tags.items():
         if (problem := tag_problem(name, value)) is not None:
@@ -246,11 +246,11 @@ FactRow = tuple[str, str]
 
 _CLASSES = {
     "STANDARD": text("Standard (STANDARD)"),
-    "WARM": text("Infrequent access (WARM)"),
+    "WARM": text("Infrequent Access (WARM)"),
     "COLD": text("Archive (COLD)"),
-    "DEEP_ARCHIVE": text("Deep archive (DEEP_ARCHIVE)"),
+    "DEEP_ARCHIVE": text("Deep Archive (DEEP_ARCHIVE)"),
     "INTELLIGENT_TIERING": text("Intelligent tiering (INTELLIGENT_TIERING)"),
-    "": text("not named by the service"),
+    "": text("not reported"),
 }
 
 
@@ -280,7 +280,7 @@ def size_in_full(size_bytes: int) -> str:
 def md5_words(facts: ObjectFacts) -> str:
     """The MD5 of the whole content, and who says so."""
     if not facts.md5:
-        return say("not known: the service says none for this kind of object")
+        return say("not reported for this kind of object")
     if facts.is_md5_stored:
         return say("{md5}, computed when it was uploaded", md5=facts.md5)
     return say("{md5}, computed by the service", md5=facts.md5)
@@ -289,12 +289,12 @@ def md5_words(facts: ObjectFacts) -> str:
 def public_words(is_public: bool | None) -> str:
     if is_public is None:
         return say("not known")
-    return say("Anybody can read it, without keys.") if is_public else say("Only who has the right can read it.")
+    return say("Anyone can read it without keys.") if is_public else say("Only those with permission can read it.")
 
 
 def encryption_words(facts: ObjectFacts) -> str:
     if not facts.encryption:
-        return say("none told")
+        return say("not reported")
     if facts.encryption == CUSTOMER_KEYS:
         return say("with a key that only its uploader has")
     return f"{facts.encryption} {facts.encryption_key}".strip()
@@ -318,7 +318,7 @@ def fact_rows(facts: ObjectFacts, is_public: bool | None) -> list[FactRow]:
         (say("Public"), public_words(is_public)),
         (say("Version"), facts.version),
         (say("Uploaded in"), parts if facts.part_count else ""),
-        (say("Deleted by a rule"), moment_words(facts.expires) if facts.expires else ""),
+        (say("Expires"), moment_words(facts.expires) if facts.expires else ""),
         (say("Redirects to"), facts.redirect),
         (say("Kind"), say("Content can be added to its end.") if facts.is_appendable else ""),
     ]

@@ -128,7 +128,7 @@ class ObjectPath:
             shown = key.encode(errors="backslashreplace").decode()
             raise InvalidInput(
                 text("The name of “{file}” is not UTF-8, so no service could keep it.", file=shown),
-                text("Look at the encoding of the terminal or program it comes from."),
+                text("Check the encoding of the terminal or program it comes from."),
                 str(error),
             ) from error
         if length > MAX_KEY_BYTES:
@@ -188,10 +188,10 @@ def shared_beginning(one: str, other: str) -> str:
 
 def no_place(spelling: str) -> InvalidInput:
     return InvalidInput(
-        text("“{spelling}” is not a place in OBS.", spelling=spelling),
+        text("“{spelling}” is not an OBS path.", spelling=spelling),
         text(
-            "Write it as obs://bucket/folder/. A bucket name has 3 to 63 of a–z, 0–9, dot and hyphen, "
-            "and begins and ends with a letter or digit."
+            "Enter it as obs://bucket/folder/. A bucket name has 3 to 63 characters (a–z, 0–9, dot, "
+            "hyphen), and begins and ends with a letter or digit."
         ),
     )
 

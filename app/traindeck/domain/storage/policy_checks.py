@@ -39,12 +39,12 @@ _SET = re.compile(r"^(?:ForAnyValue|ForAllValues):")
 _PROBLEMS = {
     "Expecting ',' delimiter": text("A comma or a closing bracket is missing here."),
     "Expecting ':' delimiter": text("A colon is missing after this name."),
-    "Expecting value": text("A value is missing here, or is none that JSON knows."),
+    "Expecting value": text("A value is missing here, or is not valid JSON."),
     "Expecting property name enclosed in double quotes": text("A name in double quotes is missing here."),
-    "Illegal trailing comma before end of object": text("There is a comma too many."),
-    "Illegal trailing comma before end of array": text("There is a comma too many."),
-    "Unterminated string starting at": text("The closing quote of this text is missing."),
-    "Invalid control character at": text("A text must not go over the end of a line."),
+    "Illegal trailing comma before end of object": text("Unexpected comma."),
+    "Illegal trailing comma before end of array": text("Unexpected comma."),
+    "Unterminated string starting at": text("The closing quotation mark of this string is missing."),
+    "Invalid control character at": text("A string cannot span lines."),
     "Extra data": text("The document has ended before this."),
 }
 
@@ -80,20 +80,22 @@ def policy_findings(policy: str, bucket: str, form: PolicyForm) -> tuple[Finding
     try:
         size = len(policy.encode())
     except UnicodeEncodeError:
-        return (Finding(text("The text holds half a character."), text("Delete what is shown as a box or “?”.")),)
+        return (
+            Finding(text("The text contains an incomplete character."), text("Delete what is shown as a box or “?”.")),
+        )
     too_long = Finding(
         text("The policy has {size} bytes; {most} are allowed.", size=f"{size:,}", most=f"{MOST_BYTES:,}"),
-        text("Use wildcards and fewer statements, or leave blanks out."),
+        text("Use wildcards and fewer statements, or remove spaces."),
     )
     if size > 4 * MOST_BYTES:
         return (too_long,)  # not worth reading
     try:
         document = located(policy)
     except NamedTwice as error:
-        title = text("“{name}” is there twice.", name=error.problem)
-        return (Finding(title, text("Only the last of them would count: leave one."), error.place),)
+        title = text("“{name}” appears twice.", name=error.problem)
+        return (Finding(title, text("Only the last one would apply. Keep only one."), error.place),)
     except NotJson as error:
-        hint = _PROBLEMS.get(error.problem, text("Look at this place; “Format” works once it is right."))
+        hint = _PROBLEMS.get(error.problem, text("Correct this position; then “Format” works."))
         return (Finding(text("This is not JSON."), hint, error.place),)
     found = list(_Check(document, bucket, form).all())
     if size > MOST_BYTES:
@@ -116,14 +118,14 @@ class _Check:
             return
         yield from self._unknown(policy, (), _OF_POLICY[self._form])
         if "Statement" not in policy:
-            yield self._error((), text("“Statement” is missing."), text('Add "Statement": [ … ] with what is allowed.'))
+            yield self._error((), text("“Statement” is missing."), text('Add "Statement": [ … ] with the permissions.'))
             return
         statements = policy["Statement"]
         if isinstance(statements, dict):
             yield from self._statement(statements, ("Statement",))
             return
         if not isinstance(statements, list) or not statements:
-            hint = text("Write at least one statement in square brackets; for no policy at all empty the text.")
+            hint = text("Enter at least one statement in square brackets. For no policy, clear the text.")
             yield self._error(("Statement",), text("“Statement” is not a list of statements."), hint)
             return
         for number, statement in enumerate(statements):
@@ -137,7 +139,7 @@ class _Check:
         effect = statement.get("Effect")
         if effect not in ("Allow", "Deny"):
             title = text("“Effect” is missing.") if effect is None else text("“Effect” is neither Allow nor Deny.")
-            yield self._error((*way, "Effect"), title, text("Write “Allow” or “Deny”, with a capital letter."))
+            yield self._error((*way, "Effect"), title, text("Enter “Allow” or “Deny”, with a capital letter."))
         checks = {"Principal": self._principal, "Action": self._actions, "Resource": self._resources}
         for name in checks:
             yield from self._either(statement, way, name)
@@ -152,12 +154,15 @@ class _Check:
     def _either(self, statement: dict[str, object], way: JsonPath, name: str) -> Iterator[Finding]:
         if name in statement and f"Not{name}" in statement:
             title = text("There is both “{name}” and “Not{name}”.", name=name)
-            yield self._error((*way, f"Not{name}"), title, text("Leave one of them."))
+            yield self._error((*way, f"Not{name}"), title, text("Keep only one of them."))
         elif name not in statement and f"Not{name}" not in statement:
             hints = {
-                "Principal": text("Say whom it is about; “*” is everybody."),
-                "Action": text("Say what is allowed or denied, for example “GetObject”."),
-                "Resource": text("Say on what: “{bucket}” itself, “{bucket}/*” for its objects.", bucket=self._bucket),
+                "Principal": text("Specify the principal; “*” means everyone."),
+                "Action": text("Specify the actions, for example “GetObject”."),
+                "Resource": text(
+                    "Specify the resource: “{bucket}” for the bucket, “{bucket}/*” for its objects.",
+                    bucket=self._bucket,
+                ),
             }
             yield self._error(way, text("“{name}” is missing.", name=name), hints[name])
 
@@ -169,8 +174,8 @@ class _Check:
                 PolicyForm.OBS: '{"ID": ["domain/…:user/*"]}',
                 PolicyForm.S3: '{"AWS": ["arn:aws:iam::…:root"]}',
             }
-            hint = text("Write “*” for everybody, or {example}.", example=example[self._form])
-            yield self._error(way, text("It cannot be told whom this is about."), hint)
+            hint = text("Enter “*” for everyone, or {example}.", example=example[self._form])
+            yield self._error(way, text("The principal is not recognized."), hint)
             return
         yield from self._unknown(principal, way, _WHO[self._form])
         for name, value in principal.items():
@@ -181,31 +186,35 @@ class _Check:
     def _accounts(self, value: object, way: JsonPath) -> Iterator[Finding]:
         for at, account in self._each(value, way):
             if account != "*" and not _ACCOUNT.fullmatch(account):
-                hint = text("Write domain/<account id>, with :user/<user id>, :user/* or :agency/<name> behind it.")
-                yield self._error(at, text("“{name}” is not how an account is written.", name=account), hint)
+                hint = text(
+                    "Enter domain/<account ID>, optionally followed by :user/<user ID>, :user/* or :agency/<name>."
+                )
+                yield self._error(at, text("“{name}” is not a valid account.", name=account), hint)
 
     def _actions(self, value: object, way: JsonPath) -> Iterator[Finding]:
         yield from self._texts(value, way)
         for at, action in self._each(value, way):
             name = bare_action(action)
             if name != action and self._form is PolicyForm.OBS:
-                title = text("“{name}” has the name of a service before it.", name=action)
-                yield self._error(at, title, text("Write {name} alone.", name=name))
+                title = text("“{name}” has a service prefix.", name=action)
+                yield self._error(at, title, text("Enter only {name}.", name=name))
             elif not any(fnmatchcase(known, name.lower()) for known in _ACTIONS):
                 near = get_close_matches(name.lower(), _ACTIONS, 1, 0.6)
-                hint = text("Look it up in the service's list of actions; a wrong name does nothing or is refused.")
+                hint = text("Check the list of actions of the service. A wrong name has no effect or is rejected.")
                 if near:
-                    hint = text("Is {name} meant?", name=_ACTIONS[near[0]])
-                yield self._error(at, text("No action “{name}” is known.", name=action), hint, may_be=not near)
+                    hint = text("Did you mean {name}?", name=_ACTIONS[near[0]])
+                yield self._error(at, text("“{name}” is not a known action.", name=action), hint, may_be=not near)
 
     def _resources(self, value: object, way: JsonPath) -> Iterator[Finding]:
         yield from self._texts(value, way)
         for at, resource in self._each(value, way):
             name = bare_resource(resource)
             if name != resource and self._form is PolicyForm.OBS:
-                yield self._error(at, text("OBS takes no ARN as “Resource”."), text("Write {name} alone.", name=name))
+                yield self._error(
+                    at, text("OBS does not accept an ARN as “Resource”."), text("Enter only {name}.", name=name)
+                )
             elif name.partition("/")[0] != self._bucket:
-                hint = text("Write “{bucket}”, “{bucket}/*” or “{bucket}/folder/*”.", bucket=self._bucket)
+                hint = text("Enter “{bucket}”, “{bucket}/*” or “{bucket}/folder/*”.", bucket=self._bucket)
                 yield self._error(at, text("“{name}” is not in this bucket.", name=resource), hint)
 
     def _pairs(self, statement: dict[str, object], way: JsonPath) -> Iterator[Finding]:
@@ -218,28 +227,28 @@ class _Check:
         for at, action in self._each(statement.get("Action"), (*way, "Action")):
             name = bare_action(action)
             if name.lower() in OF_BUCKETS and not has_bucket:
-                title = text("{name} is about the bucket, but only objects are named.", name=name)
-                hint = text("Add “{bucket}” to “Resource”, else it does nothing.", bucket=self._bucket)
+                title = text("{name} applies to the bucket, but only objects are specified.", name=name)
+                hint = text("Add “{bucket}” to “Resource”; otherwise it has no effect.", bucket=self._bucket)
                 yield self._error(at, title, hint, may_be=True)
             elif name.lower() in OF_OBJECTS and not has_objects:
-                title = text("{name} is about objects, but only the bucket is named.", name=name)
-                hint = text("Add “{bucket}/*” to “Resource”, else it does nothing.", bucket=self._bucket)
+                title = text("{name} applies to objects, but only the bucket is specified.", name=name)
+                hint = text("Add “{bucket}/*” to “Resource”; otherwise it has no effect.", bucket=self._bucket)
                 yield self._error(at, title, hint, may_be=True)
 
     def _conditions(self, conditions: object, way: JsonPath) -> Iterator[Finding]:
         if not isinstance(conditions, dict):
-            yield self._error(way, text("“Condition” is not an object."), text("Write an operator, a key and values."))
+            yield self._error(way, text("“Condition” is not an object."), text("Enter an operator, a key and values."))
             return
         for name, keys in conditions.items():
             operator = _SET.sub("", name).removesuffix("IfExists")
             if operator not in OPERATORS:
                 near = get_close_matches(operator, OPERATORS, 1, 0.6)
-                hint = text("Known are for example StringEquals, StringLike, IpAddress, Bool and DateLessThan.")
+                hint = text("Examples: StringEquals, StringLike, IpAddress, Bool and DateLessThan.")
                 if near:
-                    hint = text("Is {name} meant?", name=near[0])
-                yield self._error((*way, name), text("No operator “{name}” is known.", name=name), hint)
+                    hint = text("Did you mean {name}?", name=near[0])
+                yield self._error((*way, name), text("“{name}” is not a known operator.", name=name), hint)
             if not isinstance(keys, dict) or not keys:
-                hint = text('Write for example "{name}": {{"SourceIp": "10.0.0.0/8"}}.', name=name)
+                hint = text('Enter for example "{name}": {{"SourceIp": "10.0.0.0/8"}}.', name=name)
                 yield self._error((*way, name), text("“{name}” has no keys to compare.", name=name), hint)
                 continue
             for key, value in keys.items():
@@ -248,13 +257,15 @@ class _Check:
     def _condition_values(self, operator: str, value: object, way: JsonPath) -> Iterator[Finding]:
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(one, str | int | float | bool) for one in values):
-            yield self._error(way, text("A condition needs values."), text("Write one text or number, or a list."))
+            yield self._error(way, text("A condition needs values."), text("Enter one string or number, or a list."))
             return
         for number, one in enumerate(values):
             problem = _value_problem(operator, str(one).lower() if isinstance(one, bool) else str(one))
             if problem is not None:
                 at = (*way, number) if isinstance(value, list) else way
-                yield self._error(at, text("“{value}” does not fit {operator}.", value=one, operator=operator), problem)
+                yield self._error(
+                    at, text("“{value}” is not valid for {operator}.", value=one, operator=operator), problem
+                )
 
     def _unknown(self, members: dict[str, object], way: JsonPath, known: Sequence[str]) -> Iterator[Finding]:
         for name in members:
@@ -265,19 +276,21 @@ class _Check:
             near = get_close_matches(name.title(), known, 1, 0.6)
             hint = text("Available: {names}.", names=", ".join(known))
             if near:
-                hint = text("Is {name} meant?", name=near[0])
-            yield self._error((*way, name), text("“{name}” is nothing that belongs here.", name=name), hint)
+                hint = text("Did you mean {name}?", name=near[0])
+            yield self._error((*way, name), text("“{name}” is not allowed here.", name=name), hint)
 
     def _texts(self, value: object, way: JsonPath) -> Iterator[Finding]:
         if isinstance(value, str) and value.strip():
             return
         if not isinstance(value, list) or not value:
-            yield self._error(way, text("“{name}” is empty.", name=way[-1]), text("Write a text, or a list of texts."))
+            yield self._error(
+                way, text("“{name}” is empty.", name=way[-1]), text("Enter a string, or a list of strings.")
+            )
             return
         for number, one in enumerate(value):
             if not isinstance(one, str) or not one.strip():
-                title = text("“{name}” holds something that is no text.", name=way[-1])
-                yield self._error((*way, number), title, text("Write it in double quotes."))
+                title = text("“{name}” contains a value that is not a string.", name=way[-1])
+                yield self._error((*way, number), title, text("Put it in double quotes."))
 
     def _each(self, value: object, way: JsonPath) -> Iterator[tuple[JsonPath, str]]:
         if isinstance(value, str):
@@ -300,13 +313,13 @@ def _value_problem(operator: str, value: str) -> Text | None:
         elif operator.startswith("Date") and not value.replace(".", "").isdigit():
             datetime.fromisoformat(value)
         elif operator in ("Bool", "Null") and value.lower() not in ("true", "false"):
-            return text("Write true or false.")
+            return text("Enter true or false.")
     except ValueError:
         if "Ip" in operator:
-            return text("Write an address such as 10.1.2.3 or a range such as 10.0.0.0/8.")
+            return text("Enter an IP address such as 10.1.2.3 or a range such as 10.0.0.0/8.")
         if operator.startswith("Date"):
-            return text("Write a time such as 2026-01-31T12:00:00Z.")
-        return text("Write a number.")
+            return text("Enter a time such as 2026-01-31T12:00:00Z.")
+        return text("Enter a number.")
     return None
 
 
@@ -320,10 +333,10 @@ def policy_effects(bucket: str, policy: str, acl: Acl | None) -> tuple[Finding, 
     anybody = exposure(bucket, policy, acl).anybody
     if not anybody:
         return found
-    hint = text("No account is needed for that; what they fetch is on your bill.")
+    hint = text("This needs no account. You are charged for downloads.")
     if anybody & CHANGING:
-        hint = text("No account is needed for that: your data can be replaced, and what they store is on your bill.")
-    title = text("Anybody on the internet can {what}.", what=abilities_words(anybody))
+        hint = text("This needs no account. Your data can be replaced, and you are charged for what others store.")
+    title = text("Anyone on the internet can {what}.", what=abilities_words(anybody))
     return (Finding(title, hint, is_error=False), *found)
 
 
@@ -345,18 +358,18 @@ def _lock_out(bucket: str, statement: Statement) -> Finding | None:
 
     names = ", ".join(action for action in _WORK if is_denied(action))
     if any(is_denied(action) for action in _TAKING_BACK):
-        title = text("This denies you yourself to change or remove the policy.")
+        title = text("This denies yourself the permission to change or delete the policy.")
         if statement.has_condition:
-            title = text("Where its condition holds, a denial is also about you, and about taking it back.")
-        hint = text("It may take the console, or the service's support, to get in again.")
+            title = text("If its condition is met, a denial also applies to you, and to undoing it.")
+        hint = text("You may need the console or support to regain access.")
     elif not names:
         return None
     elif statement.has_condition:
-        title = text("Where its condition holds, this denies you yourself: {names}.", names=names)
-        hint = text("Make sure that the condition does not fit your own computer.")
+        title = text("If its condition is met, this denies yourself: {names}.", names=names)
+        hint = text("Make sure that the condition does not match your own computer.")
     else:
-        title = text("This denies you yourself: {names}.", names=names)
-        hint = text("Denials win over everything else. Name those who are meant, or use “NotPrincipal”.")
+        title = text("This denies yourself: {names}.", names=names)
+        hint = text("Denials override everything else. Specify the principals, or use “NotPrincipal”.")
     return Finding(title, hint, is_error=False)
 
 

@@ -211,7 +211,7 @@ class _Part:
     def words(self, name: str) -> str:
         value = self.content.get(name, "")
         if not isinstance(value, str):
-            raise self.wrong(name, text("“{name}” must be a text.", name=name))
+            raise self.wrong(name, text("“{name}” must be a string.", name=name))
         return value
 
     def number(self, name: str) -> int | None:
@@ -225,12 +225,12 @@ class _Part:
         try:
             return datetime.fromisoformat(words).date() if words else None
         except ValueError:
-            raise self.wrong(name, text("Write the date as 2030-12-31.")) from None
+            raise self.wrong(name, text("Enter the date as 2030-12-31.")) from None
 
     def list_of_words(self, name: str) -> tuple[str, ...]:
         value = self.content.get(name, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise self.wrong(name, text("“{name}” must be a list of texts.", name=name))
+            raise self.wrong(name, text("“{name}” must be a list of strings.", name=name))
         return tuple(value)
 
     def part(self, name: str, *known: str) -> _Part:

@@ -45,7 +45,7 @@ def too_many_parts(key: str, size_bytes: int, part_size: int) -> AppError | None
             "“{file}” would have {count} parts, but an object has at most {most}.",
             part_count(size_bytes, part_size), file=key, most=f"{MOST_PARTS:,}",
         ),
-        text("Give a larger part size, for example {size} MiB, or none at all.", size=least // _MEBIBYTE),
+        text("Specify a larger part size, for example {size} MiB, or none.", size=least // _MEBIBYTE),
     )  # fmt: skip
 
 
@@ -70,12 +70,12 @@ def refusal(key: str, size_bytes: int) -> AppError | None:
         )
     if "\\" in key or any(unicodedata.category(letter) == "Cc" for letter in key):
         return InvalidInput(
-            text("The name “{file}” holds a backslash or a control character.", file=ascii(shown)[1:-1]),
+            text("The name “{file}” contains a backslash or a control character.", file=ascii(shown)[1:-1]),
             text("Rename the file; other programs could not read such a name."),
         )
     if size_bytes > MOST_OBJECT_BYTES:
         return InvalidInput(
-            text("“{file}” is larger than the service takes: {size}.", file=shown, size=size_words(size_bytes)),
+            text("“{file}” is larger than the service accepts: {size}.", file=shown, size=size_words(size_bytes)),
             text("Split it into parts of less than 48 TB."),
         )
     return None

@@ -205,7 +205,7 @@ def uploads_of(profile: str, sources: Sequence[tuple[PurePath, bool]], target: O
     name = next((name for name, times in counted.items() if times > 1), None)
     if name is not None:
         raise InvalidInput(
-            text("More than one of them is called “{name}”.", name=name),
+            text("More than one of them has the name “{name}”.", name=name),
             text("Upload them one after the other into different folders, or rename one."),
         )
     orders: list[Order] = []

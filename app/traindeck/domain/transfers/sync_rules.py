@@ -120,7 +120,7 @@ def too_many_removals(count: int, most: int) -> AppError:
             count,
             most=most,
         ),
-        text("Nothing was changed. Look at what would go; if it is right, allow more (with --max-delete)."),
+        text("Nothing was changed. Check what would be deleted. If it is correct, raise the limit (--max-delete)."),
     )
 
 

@@ -164,8 +164,8 @@ class Connections:
                 text("Set {access} and {secret}.", access=ACCESS, secret=SECRET),
             )
         raise NotFound(
-            text("There is no profile “{name}”.", name=name),
-            text("“traindeck profile list” shows the names; “traindeck profile add {name}” adds it.", name=name),
+            text("The account “{name}” does not exist.", name=name),
+            text("“traindeck profile list” lists the names; “traindeck profile add {name}” adds it.", name=name),
         )
 
     def refusal(self, name: str) -> KeysRefused | None:

@@ -37,7 +37,7 @@ def environment_keys() -> Credentials | None:
     if not access_key or not secret_key:
         missing, there = (SECRET, ACCESS) if access_key else (ACCESS, SECRET)
         raise InvalidInput(
-            text("The account of the environment is half set: {missing} is missing.", missing=missing),
+            text("The account of the environment variables is incomplete: {missing} is missing.", missing=missing),
             text("Set it too, or unset {there}.", there=there),
         )
     return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
@@ -51,13 +51,13 @@ def environment_profile() -> Profile | None:
     if not is_region(region):
         raise InvalidInput(
             text("“{region}” is not the name of a region.", region=region),
-            text("Set {variable} as the console's address has it, for example cn-north-4.", variable=REGION),
+            text("Set {variable} as in the URL of the console, for example cn-north-4.", variable=REGION),
         )
     addresses = {name: os.environ.get(variable, "").strip() for name, variable in ADDRESSES.items()}
     signature = os.environ.get(SIGNATURE, "").strip() or Signature.AUTO.value
     if signature not in list(Signature):
         raise InvalidInput(
-            text("“{signature}” is no way to sign.", signature=signature),
+            text("“{signature}” is not a signature type.", signature=signature),
             text("Set {variable} to auto, obs, v2 or v4.", variable=SIGNATURE),
         )
     return Profile(

@@ -75,7 +75,7 @@ class AccountImports:
         strange = renamed.keys() - {one.remote for one in found}
         if strange:
             raise NotFound(
-                text("There is no account “{name}” in these files.", name=sorted(strange)[0]),
+                text("These files contain no account “{name}”.", name=sorted(strange)[0]),
                 text("“traindeck config import --dry-run” lists the names."),
             )
         known = {profile.name: profile for profile in self._profiles.all()}
@@ -173,7 +173,7 @@ def _content(file: Path) -> str:
 
 def _no_configuration(file: Path) -> InvalidInput:
     return InvalidInput(
-        text("“{file}” is not a configuration: it is not text, or far too long.", file=str(file)),
+        text("“{file}” is not a configuration file: it is not text, or it is too large.", file=str(file)),
         text("Specify the file with --file."),
     )
 

@@ -31,7 +31,7 @@ TITLES = {
     Asked.OBS: text("OBS"),
     Asked.PROJECT: text("Project"),
     Asked.MODELARTS: text("ModelArts"),
-    Asked.WRITE: text("Right to write"),
+    Asked.WRITE: text("Write permission"),
 }
 TRIAL_NAME = ".traindeck-write-check"
 _TRIED_BUCKETS = 3
@@ -124,19 +124,19 @@ class _Round:
             buckets = await self._storage.buckets()
         except NoRight:
             self._keys_were_taken()
-            fact = text("The keys are known, but may not list the buckets.")
-            hint = text("If they are for one bucket or folder only, name it as the place to work in.")
+            fact = text("The keys are valid but do not have permission to list buckets.")
+            hint = text("If they are restricted to one bucket or folder, enter it under Restrict to.")
             self._tell(Asked.OBS, None, fact, hint)
             return []
         self._keys_were_taken()
-        self._tell(Asked.OBS, True, text("Buckets in sight: {count}.", count=len(buckets)))
+        self._tell(Asked.OBS, True, count_text("{count} bucket visible.", "{count} buckets visible.", len(buckets)))
         # Those this endpoint answers for.
         near = [bucket for bucket in buckets if bucket.region in ("", self._profile.region)]
         return [ObjectPath(bucket.name) for bucket in near[:_TRIED_BUCKETS]]
 
     async def _look_for_right_to_write(self, places: Sequence[ObjectPath]) -> None:
         if not places:
-            self._tell(Asked.WRITE, None, text("Not checked: no bucket of this region is known to write to."))
+            self._tell(Asked.WRITE, None, text("Not checked: no writable bucket in this region is known."))
             return
         trouble: AppError | None = None
         for place in places:
@@ -145,7 +145,7 @@ class _Round:
             except AppError as error:
                 trouble = trouble or error
                 continue
-            taken = text("{place} takes files. What was offered there for the check was not kept.", place=str(place))
+            taken = text("Can write to {place}. The test file was removed.", place=str(place))
             self._tell(Asked.WRITE, True, taken)
             return
         assert trouble is not None
@@ -154,13 +154,13 @@ class _Round:
     def _look_at_clock(self) -> None:
         ahead_s = self._storage.clock_ahead_s
         if ahead_s is None:
-            self._tell(Asked.CLOCK, None, text("Not checked: OBS did not say its time."), again=True)
+            self._tell(Asked.CLOCK, None, text("Not checked: OBS did not report its time."), again=True)
             return
         off_s = abs(ahead_s)
         if off_s <= GOOD_CLOCK_S:
-            self._tell(Asked.CLOCK, True, text("Right to {seconds} s.", seconds=max(1, round(off_s))))
+            self._tell(Asked.CLOCK, True, text("Accurate to {seconds} s.", seconds=max(1, round(off_s))))
             return
-        hint = text("Let the system set its time by itself; from 15 minutes on no request is taken.")
+        hint = text("Turn on automatic time. Requests are rejected from a difference of 15 minutes.")
         minutes = text("The clock of this computer is off by {minutes} minutes.", minutes=max(1, round(off_s / 60)))
         self._tell(Asked.CLOCK, False if off_s >= BAD_CLOCK_S else None, minutes, hint)
 
@@ -179,15 +179,15 @@ class _Round:
             except AppError as error:
                 if isinstance(error, NoRight):
                     # The right to look is another one than the right to train.
-                    fact = text("The keys may not look up the project.")
-                    hint = text("Write the project's id into the settings; it is under My Credentials in the console.")
+                    fact = text("The keys do not have permission to look up the project.")
+                    hint = text("Enter the project ID in the settings. It is under My Credentials in the console.")
                     self._tell(Asked.PROJECT, None, fact, hint)
                 else:
                     self._tell_error(Asked.PROJECT, error)
                 self._tell(Asked.MODELARTS, None, text("Not checked: the project is not known."))
                 return
             self._keys_were_taken()
-            self._tell(Asked.PROJECT, True, text("Found by itself: {project}.", project=profile.project_id))
+            self._tell(Asked.PROJECT, True, text("Detected: {project}.", project=profile.project_id))
         try:
             self._training = ModelArtsTraining(profile, self._credentials, self._calls)
             await self._look_at_modelarts(self._training)
@@ -197,7 +197,7 @@ class _Round:
             self._tell_error(Asked.MODELARTS, error)
             return
         if self._profile.project_id:
-            self._tell(Asked.PROJECT, True, text("As the account says: {project}.", project=profile.project_id))
+            self._tell(Asked.PROJECT, True, text("From account settings: {project}.", project=profile.project_id))
 
     async def _look_at_modelarts(self, training: ModelArtsTraining) -> None:
         passed: bool | None = None
@@ -213,11 +213,11 @@ class _Round:
                 "whether it is authorized.",
                 len(await training.engines()),
             )
-            hint = text("The first job will show it; the owner of the account can look under Permission Management.")
+            hint = text("The first job will show it. The account owner can check under Permission Management.")
         else:
-            fact = text("ModelArts is authorised to work for this account.")
+            fact = text("ModelArts is authorized for this account.")
             if not passed:
-                fact = text("ModelArts has not been authorised to work for this account.")
+                fact = text("ModelArts is not authorized for this account.")
                 hint = text("Open ModelArts in the console once and grant it access under Permission Management.")
         self._keys_were_taken()
         self._tell(Asked.MODELARTS, passed, fact, hint)

@@ -83,8 +83,8 @@ class ProfileService:
         refuse_unusable_keys(credentials)
         if not replace_old and any(other.name == profile.name for other in self._book.all()):
             raise Conflict(
-                text("There is a profile “{name}” already.", name=profile.name),
-                text("Remove it first, or take another name."),
+                text("The account “{name}” already exists.", name=profile.name),
+                text("Remove it first, or enter another name."),
             )
         return await self._keep(profile, credentials, this_session_only=this_session_only)
 
@@ -117,12 +117,14 @@ class ProfileService:
     def refuse_to_remove(self, name: str) -> None:
         """Raises for what is not kept here."""
         if name == LAB:
-            raise InvalidInput(text("The Lab's own profile cannot be removed."), text("It costs nothing and stays."))
+            raise InvalidInput(
+                text("The account of the Lab cannot be removed."), text("It is free and always available.")
+            )
         self._connections.profile(name)
         if name == ENVIRONMENT:
             raise InvalidInput(
-                text("The account of the environment is not kept on this computer."),
-                text("Unset {access} and {secret}; then it is gone.", access=ACCESS, secret=SECRET),
+                text("The account of the environment variables is not stored on this computer."),
+                text("To remove it, unset {access} and {secret}.", access=ACCESS, secret=SECRET),
             )
 
     async def remove(self, name: str) -> bool:
@@ -151,20 +153,20 @@ class ProfileService:
 def refuse_unusable_profile(profile: Profile) -> None:
     if profile.name in (LAB, ENVIRONMENT) or not is_profile_name(profile.name):
         raise InvalidInput(
-            text("“{name}” cannot be the name of a profile.", name=profile.name),
+            text("“{name}” cannot be used as an account name.", name=profile.name),
             text("Use 1 to 40 letters, digits, “.”, “_” or “-”; “lab” and “environment” are taken."),
         )
     if not is_region(profile.region):
         raise InvalidInput(
             text("“{region}” is not the name of a region.", region=profile.region),
-            text("Write it as in the console's address, for example cn-north-4."),
+            text("Enter it as in the URL of the console, for example cn-north-4."),
         )
     for address in (profile.obs_endpoint, profile.modelarts_endpoint, profile.iam_endpoint):
         parts = urlsplit(address)
         if address and (parts.scheme not in ("http", "https") or not parts.hostname):
             raise InvalidInput(
-                text("“{url}” is not the address of a service.", url=address),
-                text("Write it with https:// and the host name."),
+                text("“{url}” is not an endpoint.", url=address),
+                text("Enter it with https:// and the host name."),
             )
     if profile.proxy:
         parse_proxy(profile.proxy)
@@ -178,11 +180,11 @@ def refuse_unusable_keys(credentials: Credentials) -> None:
         # An empty key would make the SDK look for credentials of the machine it runs on.
         raise InvalidInput(
             text("The access key or the secret key is empty."),
-            text("Paste both, as they stand in credentials.csv."),
+            text("Paste both as in credentials.csv."),
         )
     parts = (access_key, secret_key, credentials.token.reveal() if credentials.token else "")
     if not all(part.isascii() and part.isprintable() and " " not in part for part in parts):
         raise InvalidInput(
-            text("The keys hold characters that no key has."),
-            text("Paste them again, without blanks or line ends, as they stand in credentials.csv."),
+            text("The keys contain invalid characters."),
+            text("Paste them again as in credentials.csv, without spaces or line breaks."),
         )

@@ -74,8 +74,8 @@ class Secrets:
     async def write(self, profile: str, credentials: Credentials) -> None:
         if credentials.token:
             raise InvalidInput(
-                text("Temporary keys are not put into the keyring."),
-                text("Use them for this session only; they end by themselves."),
+                text("Temporary keys are not stored in the keyring."),
+                text("Use them for this session only. They expire."),
             )
         kept = {"ak": credentials.access_key, "sk": credentials.secret_key.reveal()}
         if credentials.proxy_password:
@@ -183,7 +183,7 @@ def _missing(detail: str) -> KeyringMissing:
             "This session has no D-Bus. Sign in to a desktop, or start a shell with “dbus-run-session” and unlock "
             "gnome-keyring in it."
         )
-    return KeyringMissing(text("This computer offers no keyring for the keys."), hint, detail)
+    return KeyringMissing(text("This computer has no keyring for the keys."), hint, detail)
 
 
 def _locked(detail: str) -> KeyringMissing:

@@ -49,7 +49,7 @@ def disk(home: Path) -> Check:
     fact = text("{size} free at “{place}”.", size=size_words(free), place=str(home))
     if free >= _LITTLE:
         return Check(title, True, fact, id="disk")
-    hint = text("Free some space, or move TrainDeck's folder with TRAINDECK_HOME.")
+    hint = text("Free up space, or move the TrainDeck folder with TRAINDECK_HOME.")
     return Check(title, False if free < _TOO_LITTLE else None, fact, hint, id="disk")
 
 
@@ -57,17 +57,17 @@ def home_rights(home: Path) -> Check:
     """Whether others of this computer can read what is kept."""
     title = text("Folder of TrainDeck")
     if os.name == "nt":
-        return Check(title, None, text("Not checked: Windows keeps rights in another way."), id="home")
+        return Check(title, None, text("Not checked: Windows manages permissions differently."), id="home")
     mode = stat.S_IMODE(home.stat().st_mode)
-    hint = text("Close it: chmod -R go= “{place}”.", place=str(home))
+    hint = text("Restrict it: chmod -R go= “{place}”.", place=str(home))
     if mode & 0o077:
-        fact = text("Others can look into “{place}” (mode {mode}).", place=str(home), mode=f"{mode:o}")
+        fact = text("Other users can read “{place}” (mode {mode}).", place=str(home), mode=f"{mode:o}")
         return Check(title, False, fact, hint, id="home")
     count = sum(_is_open(path) for path in islice(_kept(home), _MOST_LOOKED_AT))
     if count:
-        fact = text("“{place}” is closed; files in it that are not: {count}.", place=str(home), count=count)
+        fact = text("“{place}” is private. Files in it that are not: {count}.", place=str(home), count=count)
         return Check(title, None, fact, hint, id="home")
-    return Check(title, True, text("“{place}” is its owner's alone.", place=str(home)), id="home")
+    return Check(title, True, text("“{place}” is private to its owner.", place=str(home)), id="home")
 
 
 def _kept(home: Path) -> Iterator[Path]:

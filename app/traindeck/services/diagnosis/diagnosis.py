@@ -100,12 +100,12 @@ class Diagnosis:
             async with asyncio.timeout(_ACCOUNT_S):
                 backend = await self._secrets.backend()
         except TimeoutError:
-            hint = text("A keyring that waits for its password does not answer; unlock it.")
-            return Check(title, None, text("The keyring did not answer in time."), hint, "keyring")
+            hint = text("A keyring that waits for its password does not respond. Unlock it.")
+            return Check(title, None, text("The keyring did not respond in time."), hint, "keyring")
         except KeyringMissing as error:
             # Those two keep no keys in it.
             return Check(title, None if name in (LAB, ENVIRONMENT) else False, error.title, error.hint, "keyring")
-        return Check(title, True, text("{keyring} answers.", keyring=backend), id="keyring")
+        return Check(title, True, text("{keyring} is available.", keyring=backend), id="keyring")
 
     # the account
 
@@ -115,8 +115,10 @@ class Diagnosis:
             async with asyncio.timeout(_ACCOUNT_S):
                 profile, credentials = await self._connections.way_in(name)
         except TimeoutError:
-            hint = text("A keyring that waits for its password does not answer; unlock it.")
-            tell(Check(title, False, text("The keys of “{name}” did not come in time.", name=name), hint, "account"))
+            hint = text("A keyring that waits for its password does not respond. Unlock it.")
+            tell(
+                Check(title, False, text("The keys of “{name}” could not be read in time.", name=name), hint, "account")
+            )
             return None
         except AppError as error:
             tell(Check(title, False, error.title, error.hint, "account"))
@@ -169,7 +171,7 @@ class Diagnosis:
             async with asyncio.timeout(_RIGHTS_S):
                 await self._profiles.check(name, found)
         except TimeoutError:
-            late = text("Not checked: it had not ended after {seconds} s.", seconds=round(_RIGHTS_S))
+            late = text("Not checked: not finished after {seconds} s.", seconds=round(_RIGHTS_S))
             running = [check for check in latest.checks if check.is_running]
             found(CheckUp(tuple(replace(one, fact=late, is_running=False, may_try_again=True) for one in running)))
         except AppError as error:

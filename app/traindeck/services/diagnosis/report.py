@@ -61,7 +61,7 @@ class ProblemReport:
         with local_errors():
             if (file.exists() or file.is_symlink()) and not replace_old:
                 raise Conflict(
-                    text("“{file}” exists already and was left as it is.", file=str(file)),
+                    text("“{file}” already exists and was not changed.", file=str(file)),
                     text("Specify another file, or add --yes to replace this one."),
                 )
             file.parent.stat()  # a folder that is not there is not made by the way

@@ -102,7 +102,7 @@ class _Walk:
         return left
 
     def _slow(self) -> Text:
-        return text("{host} did not answer in time.", host=self._host)
+        return text("{host} did not respond in time.", host=self._host)
 
     def _look_up(self) -> bool:
         if self._proxy is not None:
@@ -133,7 +133,7 @@ class _Walk:
             fact = text(
                 "{host} at port {port} cannot be reached: {problem}.", host=host, port=port, problem=_reason(error)
             )
-            hint = text("Check the address of the proxy in the settings of the account, or of the system.")
+            hint = text("Check the proxy in the settings of the account or of the system.")
             self._tell(
                 False, fact, hint if proxy else text("Check the network, its firewall, and whether a proxy is needed.")
             )
@@ -141,7 +141,7 @@ class _Walk:
         if proxy is not None:
             return self._through(connection, proxy)
         took_ms = round((time.monotonic() - began) * 1000)
-        self._tell(True, text("{host} answers at port {port}, after {ms} ms.", host=host, port=port, ms=took_ms))
+        self._tell(True, text("{host} responds at port {port}, after {ms} ms.", host=host, port=port, ms=took_ms))
         return connection
 
     def _through(self, connection: socket.socket, proxy: Proxy) -> socket.socket | None:
@@ -159,18 +159,18 @@ class _Walk:
                 host=self._host,
                 problem=_reason(error),
             )
-            self._tell(False, fact, text("Ask who runs it, or use another proxy."))
+            self._tell(False, fact, text("Contact its administrator, or use another proxy."))
             return None
         if status >= 300:
             connection.close()
             fact = text(
-                "{proxy} opens no tunnel to {host}: it answered {status}.",
+                "{proxy} opens no tunnel to {host}: it responded with {status}.",
                 proxy=proxy.place,
                 host=self._host,
                 status=status,
             )
             hint = text("Enter its user and password again in the settings of the account.")
-            self._tell(False, fact, hint if status == 407 else text("Ask who runs it, or use another proxy."))
+            self._tell(False, fact, hint if status == 407 else text("Contact its administrator, or use another proxy."))
             return None
         self._tell(True, text("{proxy} opens a tunnel to {host}.", proxy=proxy.place, host=self._host))
         return connection
@@ -197,7 +197,7 @@ class _Walk:
         host = self._host
         if not self._is_secure:
             fact = text("Not used: {host} is reached by http.", host=host)
-            hint = text("Use an address that begins with https:// where the service has one.")
+            hint = text("Use an endpoint with https:// if the service has one.")
             is_here = is_loopback(self._url)
             self._tell(True if is_here else None, fact, None if is_here else hint)
             return True
@@ -207,8 +207,8 @@ class _Walk:
         try:
             context = ssl.create_default_context(cafile=trusted)
         except OSError:
-            fact = text("“{file}” cannot be read as a file of certificates.", file=trusted)
-            hint = text("Give a CA file in PEM form (BEGIN CERTIFICATE) in the settings of the account, or none.")
+            fact = text("“{file}” is not a file of certificates.", file=trusted)
+            hint = text("Specify a CA file in PEM format (BEGIN CERTIFICATE) in the settings of the account, or none.")
             self._tell(False, fact, hint)
             return False
         try:
@@ -220,22 +220,25 @@ class _Walk:
             self._tell(False, fact, self._mistrusted(error.verify_code))
             return False
         except (OSError, ValueError) as error:
-            fact = text("{host} does not agree on TLS: {problem}.", host=host, problem=_reason(error))
-            self._tell(False, fact, text("Check the address, and whether a firewall or a proxy stands between."))
+            fact = text("No TLS connection to {host}: {problem}.", host=host, problem=_reason(error))
+            self._tell(False, fact, text("Check the endpoint, and whether a firewall or proxy blocks it."))
             return False
         self._trusted(spoken, certificate, trusted)
         return True
 
     def _mistrusted(self, code: int) -> Text:
         if code in _OF_TIME:
-            return text("Check the clock of this computer; if it is right, whoever runs the service has to renew it.")
+            return text(
+                "Check the clock of this computer. If it is correct, the operator of the service has to "
+                "renew the certificate."
+            )
         if code == _OTHER_HOST:
             return text("Check the endpoint of the account: the certificate is for another host.")
         if self._profile.ca_file:
             return text(
-                "The CA file of the account, “{file}”, does not hold who issued it.", file=self._profile.ca_file
+                "The CA file of the account, “{file}”, does not contain its issuer.", file=self._profile.ca_file
             )
-        return text("For a private cloud, or a proxy that looks inside, give the account its CA file (--ca).")
+        return text("For a private cloud or an inspecting proxy, specify a CA file for the account (--ca).")
 
     def _trusted(self, spoken: str, certificate: object, trusted: str) -> None:
         assert isinstance(certificate, dict)
@@ -243,11 +246,11 @@ class _Walk:
         name = issuer.get("organizationName") or issuer.get("commonName") or "–"
         ends = datetime.fromtimestamp(ssl.cert_time_to_seconds(certificate["notAfter"]), UTC)
         fact = text(
-            "{version} with {host}; its certificate by {issuer} ends at {time}; trusted by “{file}”.",
+            "{version} with {host}; its certificate by {issuer} expires at {time}; trusted by “{file}”.",
             version=spoken, host=self._host, issuer=name, time=moment_words(ends), file=trusted,
         )  # fmt: skip
         is_soon = ends - datetime.now(UTC) < _SOON
-        hint = text("Whoever runs the service has to renew its certificate soon.") if is_soon else None
+        hint = text("The operator of the service has to renew its certificate soon.") if is_soon else None
         self._tell(None if is_soon else True, fact, hint)
 
 

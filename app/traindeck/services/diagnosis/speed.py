@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from traindeck.domain.accounts.profiles import Check, Profile
 from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow, size_words
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.accounts.key_checks import TRIAL_NAME
 from traindeck.services.storage.wire.data_plane import DataPlane
 
@@ -46,7 +46,7 @@ async def _measured(name: str, measure: Callable[[], Awaitable[Check]], told: Ca
         async with asyncio.timeout(_LIMIT_S):
             check = await measure()
     except TimeoutError:
-        fact = text("Not measured: it had not ended after {seconds} s.", seconds=round(_LIMIT_S))
+        fact = text("Not measured: not finished after {seconds} s.", seconds=round(_LIMIT_S))
         check = Check(
             title, None, fact, text("Check the network connection, then try again."), name, may_try_again=True
         )
@@ -69,10 +69,16 @@ async def _round_trip(plane: DataPlane, place: ObjectPath | None) -> Check:
         await (plane.head(place.join(TRIAL_NAME)) if place else plane.buckets())
         took.append((time.perf_counter() - began) * 1000)
     middle = statistics.median(took)
-    fact = text("{ms} ms for a small request; {least} to {most} ms in {count}.",
-                ms=round(middle), least=round(min(took)), most=round(max(took)), count=_ROUNDS)  # fmt: skip
+    fact = count_text(
+        "{ms} ms for a small request; {least} to {most} ms in {count} attempt.",
+        "{ms} ms for a small request; {least} to {most} ms in {count} attempts.",
+        _ROUNDS,
+        ms=round(middle),
+        least=round(min(took)),
+        most=round(max(took)),
+    )
     is_slow = middle >= _SLOW_MS
-    hint = text("Use a region nearer to you, or look what else uses the network.") if is_slow else None
+    hint = text("Use a region nearer to you, or check what else uses the network.") if is_slow else None
     return Check(_TITLES["round-trip"], None if is_slow else True, fact, hint, "round-trip")
 
 
@@ -115,5 +121,5 @@ async def _paced(move: Callable[[int], Awaitable[None]], most: int) -> tuple[int
 
 def _rate(size_bytes: int, took_s: float, place: ObjectPath) -> Text:
     rate = round(size_bytes / took_s)
-    return text("{rate}/s, by {size} at {place}; nothing was kept.",
+    return text("{rate}/s, measured with {size} at {place}; nothing was kept.",
                 rate=size_words(rate), size=size_words(size_bytes), place=str(place))  # fmt: skip

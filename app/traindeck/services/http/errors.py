@@ -85,20 +85,20 @@ def check_usable(url: str, credentials: Credentials) -> None:
     """Refuse what would make the SDKs fail in odd ways, or look for keys elsewhere."""
     if not credentials.access_key.strip() or not credentials.secret_key.reveal().strip():
         raise AccessRefused(
-            text("The keys are incomplete."), text("Both are needed, the access key and the secret key.")
+            text("The keys are incomplete."), text("Both the access key and the secret key are required.")
         )
     parts = [credentials.access_key, credentials.secret_key.reveal()]
     parts += [credentials.token.reveal()] if credentials.token else []
     if not all(part.isascii() and part.isprintable() and " " not in part for part in parts):
         raise InvalidInput(
-            text("The keys hold characters that no key has."),
-            text("Paste them again, without blanks or line breaks."),
+            text("The keys contain invalid characters."),
+            text("Paste them again without spaces or line breaks."),
         )
     address = urlsplit(url)
     if address.scheme not in ("http", "https") or not address.hostname:
         raise InvalidInput(
-            text("“{url}” is not the address of a service.", url=url),
-            text("Write it with https:// and the host name."),
+            text("“{url}” is not an endpoint.", url=url),
+            text("Enter it with https:// and the host name."),
         )
 
 
@@ -156,70 +156,71 @@ def _filled(sentence: Text, fields: Mapping[str, object]) -> Text:
 
 # fmt: off
 wrong_secret_key = Refusal(KeysRefused,
-    text("The secret key does not fit the access key {key}."),
-    text("Paste both keys again, without blanks; a new pair is made under My Credentials in the console."))
+    text("The secret key does not match access key {key}."),
+    text("Paste both keys again without spaces. You can create a new pair under My Credentials in " "the console."))
 unknown_access_key = Refusal(KeysRefused,
-    text("The access key {key} is not known to {host}."),
+    text("The access key {key} does not exist at {host}."),
     text("It was deleted or belongs to another cloud. Look it up under My Credentials in the console."))
 no_right = Refusal(NoRight,
-    text("The keys {key} have no right to do this."),
+    text("The keys {key} do not have permission to do this."),
     text("Ask the owner of the account for the permission, or use other keys."))
 in_arrears = Refusal(AccessRefused,
-    text("The account is frozen or out of money."),
-    text("Look at the billing page of the console and pay what is open; then try again."))
+    text("The account is frozen or has overdue payments."),
+    text("Check the billing page of the console and pay the outstanding amount, then try again."))
 too_many_requests = Refusal(ServiceTrouble,
-    text("{host} asks for fewer requests."),
+    text("{host} is limiting requests."),
     text("Wait a moment, then try again."))
 # Something on their side: a gateway, a backend, a page that is none.
 service_failed = Refusal(ServiceTrouble,
-    text("{host} has a problem of its own (HTTP {status})."),
-    text("This is not your doing. Try again in a few minutes."))
+    text("{host} returned a server error (HTTP {status})."),
+    text("This is a problem on the service side. Try again in a few minutes."))
 not_understood = Refusal(NotUnderstood,
-    text("{host} gave an answer that cannot be read."),
-    text("A sign-in page of the network or a proxy may stand between. Open a web page, sign in, then try again."))
+    text("{host} returned a response that cannot be read."),
+    text("A sign-in page of the network or a proxy may have intervened. Open a web page, sign in, " "then try again."))
 # The line may have spoilt what does not even look like an answer, so it is asked for again.
 garbled = Refusal(ServiceTrouble, not_understood.title, not_understood.hint)
 not_the_service = Refusal(NotTheService,
-    text("A web page answers at {host}, not the service."),
-    text("The network may want you to sign in: open a web page and do so. Else check the endpoint in the profile."))
+    text("{host} returned a web page instead of a service response."),
+    text("The network may require you to sign in: open a web page and do so. Otherwise, check the "
+         "endpoint in the account settings."))
 # For what has no sentence of its own: the service's words are the best there are.
 refused = Refusal(AppError,
-    text("{host} refused: {words}"),
+    text("{host} rejected the request: {words}"),
     text("Copy the details if you ask for help; the request number is in them."))
 
 lab_not_running = Trouble(Unreachable,
     text("The Lab is not running."),
-    text("It starts with the window; “traindeck lab serve” starts it by hand."))
+    text("It starts with the window. “traindeck lab serve” starts it manually."))
 nothing_answers = Trouble(Unreachable,
-    text("Nothing answers at {host}."),
-    text("Check the endpoint in the profile, and whether a firewall or proxy stands between."))
+    text("Cannot connect to {host}."),
+    text("Check the endpoint in the account settings, and whether a firewall or proxy blocks it."))
 no_answer = Trouble(Unreachable,
     text("{host} cannot be reached."),
-    text("Check the network connection, and whether a firewall or proxy stands between."))
+    text("Check the network connection, and whether a firewall or proxy blocks it."))
 host_unknown = Trouble(Unreachable,
-    text("The address {host} cannot be found."),
-    text("Check the network connection, and the region or endpoint in the profile."))
+    text("The host {host} cannot be found."),
+    text("Check the network connection, and the region or endpoint in the account settings."))
 not_trusted = Trouble(NotTrusted,
     text("The connection to {host} is not safe: its certificate was not accepted."),
-    text("Name your organisation's CA file in the profile if it has one; nothing was sent."))
+    text("Specify the CA file of your organization in the account settings, if there is one. " "Nothing was sent."))
 no_tls = Trouble(NotTrusted,
-    text("{host} does not speak TLS as it should, so nothing was sent."),
-    text("Check whether the endpoint in the profile begins with the right one of http:// and https://, and its port."))
+    text("The TLS connection to {host} failed, so nothing was sent."),
+    text("Check whether the endpoint in the account settings needs http:// or https://, and its " "port."))
 no_proxy = Trouble(Unreachable,
-    text("The proxy {proxy} does not answer."),
-    text("Check its address in the profile, and the network connection."))
+    text("The proxy {proxy} is not responding."),
+    text("Check the proxy in the account settings, and the network connection."))
 proxy_wants_password = Trouble(Unreachable,
-    text("The proxy {proxy} does not take its user and password."),
-    text("Enter them again in the settings of the account."))
+    text("The proxy {proxy} rejected its user and password."),
+    text("Enter them again in the account settings."))
 proxy_lets_nobody_through = Trouble(Unreachable,
-    text("The proxy {proxy} does not let us through to {host}."),
-    text("Ask who runs it to allow this address, or use another proxy."))
+    text("The proxy {proxy} does not allow access to {host}."),
+    text("Ask its administrator to allow this host, or use another proxy."))
 too_slow = Trouble(ServiceTrouble,
-    text("{host} did not answer in time."),
+    text("{host} did not respond in time."),
     text("Check the network connection, then try again."))
 far_too_slow = Trouble(TooSlow, too_slow.title, too_slow.hint)
 cut_off = Trouble(ServiceTrouble,
-    text("The connection to {host} was cut."),
+    text("The connection to {host} was lost."),
     text("Check the network connection, then try again."))
 # fmt: on
 
@@ -228,7 +229,7 @@ def expired_token(answer: ErrorResponse, *_: str) -> AppError:
     keys = answer.service.credentials
     title = text("The temporary keys {key} are no longer valid.", key=keys.hint)
     if keys.expires is not None and keys.expires <= datetime.now(UTC):
-        title = text("The temporary keys {key} ended at {time}.", key=keys.hint, time=moment_words(keys.expires))
+        title = text("The temporary keys {key} expired at {time}.", key=keys.hint, time=moment_words(keys.expires))
     return KeysRefused(title, text("Get new ones in the console and paste them."), answer.detail)
 
 
@@ -239,9 +240,7 @@ def wrong_clock(answer: ErrorResponse, *_: str) -> AppError:
         if off_by
         else text("The clock of this computer is off by more than 15 minutes.")
     )
-    return ClockOff(
-        title, text("Let the system set its time by itself, also the time zone; then try again."), answer.detail
-    )
+    return ClockOff(title, text("Turn on automatic time and time zone, then try again."), answer.detail)
 
 
 def by_status(answer: ErrorResponse, *_: str) -> AppError:
@@ -300,8 +299,8 @@ def proxy_refused(service: Service, status: int, detail: str) -> Unreachable:
 
 def unusable_certificates(service: Service, ca_file: str, detail: str) -> InvalidInput:
     return InvalidInput(
-        text("“{file}” cannot be read as a file of certificates.", file=ca_file),
-        text("Give a CA file in PEM form (BEGIN CERTIFICATE) in the settings of the account, or none."),
+        text("“{file}” is not a file of certificates.", file=ca_file),
+        text("Specify a CA file in PEM format (BEGIN CERTIFICATE) in the settings of the account, or none."),
         service.masked(detail),
     )
 

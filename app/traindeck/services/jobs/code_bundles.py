@@ -104,13 +104,13 @@ class CodeBundles:
         folder, boot = folder.absolute(), boot.replace("\\", "/")
         if not folder.is_dir():
             raise NotFound(
-                text("The code folder “{folder}” does not exist.", folder=str(folder)),
-                text("Choose the folder that holds your training script."),
+                text("The code directory “{folder}” does not exist.", folder=str(folder)),
+                text("Select the folder with your training script."),
             )
         if boot and not folder.joinpath(*PurePosixPath(boot).parts).is_file():
             raise NotFound(
-                text("The boot file “{boot}” is not in the code folder.", boot=boot),
-                text("Choose a .py file inside “{folder}”.", folder=str(folder)),
+                text("The boot file “{boot}” is not in the code directory.", boot=boot),
+                text("Select a .py file inside “{folder}”.", folder=str(folder)),
             )
         _named(PurePosixPath(folder.as_posix()))
         with local_errors():
@@ -121,7 +121,7 @@ class CodeBundles:
             if boot and boot not in {file.path for file in files}:
                 raise InvalidInput(
                     text("The boot file “{boot}” is ignored by your ignore rules.", boot=boot),
-                    text("Look at “ignore” in the job file, .gitignore and .traindeckignore."),
+                    text("Check “ignore” in the job file, .gitignore and .traindeckignore."),
                 )
             return self._keep(part, folder.name or "code", files)
         finally:
@@ -133,11 +133,11 @@ class CodeBundles:
         for count, (relative, source) in enumerate(_walk(folder, rules), start=1):
             token.check()
             if count > MOST_ENTRIES:
-                raise _too_much(text("The code folder has more than {most} files.", most=MOST_ENTRIES))
+                raise _too_much(text("The code directory has more than {most} files.", most=MOST_ENTRIES))
             file = _copy(source, target.joinpath(*relative.parts), str(relative), token)
             total += file.size_bytes
             if total > MOST_BYTES:
-                raise _too_much(text("The code folder is larger than {most}.", most=size_words(MOST_BYTES)))
+                raise _too_much(text("The code directory is larger than {most}.", most=size_words(MOST_BYTES)))
             yield file
 
     def _keep(self, part: Path, folder_name: str, files: tuple[FrozenFile, ...]) -> Bundle:
@@ -176,7 +176,7 @@ def _place_of(bundle: Bundle, file: FrozenFile) -> Path:
 
 
 def _too_much(words: Text) -> InvalidInput:
-    return InvalidInput(words, text("Put data and results into “ignore”, or choose a folder with the code alone."))
+    return InvalidInput(words, text("Add data and results to “ignore”, or select a folder that contains only code."))
 
 
 def _ignored(folder: Path, ignore: Sequence[str]) -> IgnoreRules:
@@ -195,7 +195,7 @@ def _walk(folder: Path, rules: IgnoreRules) -> Iterator[tuple[PurePosixPath, Pat
     while pending:
         here = pending.pop()
         if len(here.parts) > MOST_DEPTH:
-            raise _too_much(text("The code folder is more than {most} folders deep.", most=MOST_DEPTH))
+            raise _too_much(text("The code directory is more than {most} folders deep.", most=MOST_DEPTH))
         with local_errors(folder.joinpath(*here.parts)), os.scandir(folder.joinpath(*here.parts)) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
         below = []
@@ -216,8 +216,8 @@ def _named(relative: PurePosixPath) -> PurePosixPath:
     except UnicodeEncodeError as error:
         shown = os.fsencode(relative).decode(errors="backslashreplace")
         raise InvalidInput(
-            text("The name of “{file}” is not UTF-8, so no job can be told of it.", file=shown),
-            text("Rename it; a file inside the code folder can also be left out with “ignore” in the job file."),
+            text("The name of “{file}” is not UTF-8 and cannot be passed to a job.", file=shown),
+            text("Rename it. A file in the code directory can also be excluded with “ignore” in the job file."),
             str(error),
         ) from error
     return relative
@@ -241,6 +241,6 @@ def _copy(source: Path, target: Path, name: str, token: CancelToken) -> FrozenFi
             if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and size == after.st_size:
                 return FrozenFile(name, digest.hexdigest(), size)
     raise Conflict(
-        text("“{file}” keeps changing while it is read.", file=name),
+        text("“{file}” changes while it is read.", file=name),
         text("Save it, wait until nothing writes to it, and submit again."),
     )

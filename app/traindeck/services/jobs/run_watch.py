@@ -40,7 +40,7 @@ _LIST_EVERY_S = 2.0
 _LINGER = timedelta(seconds=60)
 _RETRIES_S = (1.0, 60.0)
 _SETTLE_S = (20.0, 300.0)
-_BROKEN_OFF = text("The service broke off this job and gives no reason; the end of its log may tell more.")
+_BROKEN_OFF = text("The service ended this job without a reason. See the end of its log.")
 
 
 @dataclass(slots=True)
@@ -241,7 +241,7 @@ class RunWatch:
         job = await connection.training.show(run.job_id)
         account.last_answer = self.clock()
         if job is None:
-            reason = text("The service no longer knows this job; what was recorded stays here.")
+            reason = text("The service no longer has this job. Its record on this computer is kept.")
             await self._become(run, state=RunState.ABNORMAL, reason=reason, ended=self.clock())
             return True
         # The log is fetched after the state was asked for: when that says over, the log is whole.

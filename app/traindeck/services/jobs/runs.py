@@ -43,13 +43,13 @@ class RunService:
             newest = await self.records.all(1)
             if newest:
                 return newest[0]
-            raise NotFound(text("There is no run yet."), text("Submit one with “traindeck job submit FILE”."))
+            raise NotFound(text("No runs yet."), text("Submit one with “traindeck job submit FILE”."))
         found = await self.records.matching(reference)
         exact = [run for run in found if reference in (run.id, run.name)]
         found = exact or found
         if not found:
             raise NotFound(
-                text("No run begins with “{reference}”.", reference=reference),
+                text("No run matches “{reference}”.", reference=reference),
                 text("“traindeck job ls” shows all of them."),
             )
         if len(found) > 1:
@@ -62,7 +62,7 @@ class RunService:
                     reference=reference,
                     names=names,
                 ),
-                text("Give more of the name, or the id."),
+                text("Enter more of the name, or the ID."),
             )
         return found[0]
 
@@ -85,7 +85,7 @@ class RunService:
         run = await self.records.existing(run_id)
         is_damaged = run.state is RunState.UNKNOWN and not run.job_id
         if not run.state.is_over and not is_damaged:
-            raise Conflict(text("“{name}” is not over yet.", name=run.name), text("Stop it first, then remove it."))
+            raise Conflict(text("“{name}” has not ended yet.", name=run.name), text("Stop it first, then delete it."))
         if run.job_id:
             connection = await self.connections.open(run.profile)
             await connection.training.delete(run.job_id)

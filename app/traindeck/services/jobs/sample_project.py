@@ -111,5 +111,5 @@ class SampleProject:
 def _not_empty(place: Path) -> Conflict:
     return Conflict(
         text("The folder “{folder}” is not empty.", folder=str(place)),
-        text("Nothing was written. Name an empty or a new folder."),
+        text("Nothing was written. Specify an empty or a new folder."),
     )

@@ -47,7 +47,7 @@ _UPLOADS = 8
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 OnStage = Callable[[Text], None]
-_NO_KEYS = text("The keys are refused. Waiting for new ones…")
+_NO_KEYS = text("The keys were rejected. Waiting for new ones…")
 
 
 def _quiet(_: Text) -> None:
@@ -77,8 +77,8 @@ class Submission:
             profile = LAB if spec.target is Target.LAB else self.book.current
         if not self.connections.profile(profile).is_lab and spec.target is Target.LAB:
             raise InvalidInput(
-                text("This job is meant for the Lab, but “{profile}” is a paid account.", profile=profile),
-                text('Set target = "modelarts" in the job file, or leave the profile out.'),
+                text("This job is for the Lab, but jobs of account “{profile}” are charged.", profile=profile),
+                text('Set target = "modelarts" in the job file, or omit the account.'),
             )
         return profile
 
@@ -145,7 +145,7 @@ class Submission:
             if run is None or not mine or not run.state.is_open:
                 return run
             if run.state is RunState.PREPARING:
-                reason = text("TrainDeck was closed before the job was sent.")
+                reason = text("TrainDeck was closed before the job was submitted.")
                 return await self._become(run, state=RunState.NOT_SENT, reason=reason)
             connection = await self.connections.open(run.profile)
             job = await self._found(run, connection, self._moments_left(run) if patient else (0.0,))
@@ -193,13 +193,13 @@ class Submission:
             run = await self._become(run, state=RunState.SUBMITTING, submitted=self.clock())
         except asyncio.CancelledError:
             if run.state is RunState.PREPARING:
-                await self._become(run, state=RunState.NOT_SENT, reason=text("Stopped before the job was sent."))
+                await self._become(run, state=RunState.NOT_SENT, reason=text("Stopped before the job was submitted."))
             raise
         except Exception as error:
             known = error if isinstance(error, AppError) else Unexpected(f"{type(error).__name__}: {error}")
             await self._become(run, state=RunState.NOT_SENT, reason=known.paragraph())
             raise
-        stage(text("Sending the job…"))
+        stage(text("Submitting the job…"))
         return await self._request(run, stage)
 
     async def _request(self, run: Run, stage: OnStage) -> Run:
@@ -210,11 +210,11 @@ class Submission:
                 job = await connection.training.create(run.name, spec, ObjectPath.parse(run.code_url))
             except AnswerLost as error:
                 log.warning("no answer to the submission of %s: %s", run.name, error)
-                stage(text("No answer came. Checking whether the job arrived…"))
+                stage(text("No response. Checking whether the job was submitted…"))
                 return await self._look_up(run, connection, self.look_ups_s)
             except NameTaken:
                 # The name has a random part: if it exists, it is this very request that made it.
-                stage(text("The service has a job of this name already. Looking whether it is this one…"))
+                stage(text("The service already has a job of this name. Checking whether it is this one…"))
                 return await self._look_up(run, connection, (0.0, *self.look_ups_s))
             return await self._adopt(run, job)
 
@@ -230,7 +230,8 @@ class Submission:
             job = await self._found(run, connection, moments_s)
         except AppError as error:
             reason = text(
-                "No answer came, and the job could not be looked up: {reason} It may exist and bill: check again.",
+                "There was no response, and the job could not be looked up: {reason} It may exist and be "
+                "charged. Check again.",
                 reason=error.paragraph(),
             )
             return await self._become(run, state=RunState.UNCONFIRMED, reason=reason)
@@ -258,7 +259,9 @@ class Submission:
 
     async def _adopt(self, run: Run, job: RemoteJob | None) -> Run:
         if job is None:
-            reason = text("No answer came and no such job was found so far. It may exist and bill: check again.")
+            reason = text(
+                "There was no response and the job was not found yet. It may exist and be charged. Check again."
+            )
             return await self._become(run, state=RunState.UNCONFIRMED, reason=reason)
         return await self._become(
             run,

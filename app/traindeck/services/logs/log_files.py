@@ -162,8 +162,8 @@ class LogFile:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """The window and a command may follow the same run: one at a time."""
-        busy = text("Another TrainDeck keeps the log “{path}” busy.", path=str(self.path))
-        hint = text("End the one that hangs; nothing is lost, the log is fetched at the next look.")
+        busy = text("Another TrainDeck is using the log “{path}”.", path=str(self.path))
+        hint = text("Close the one not responding. Nothing is lost; the log is downloaded on the next refresh.")
         with local_errors(self.path), alone_with(self.path, LOCK_S, busy, hint):
             yield
 

@@ -24,7 +24,7 @@ _CODES = {
     ("u", 1): "B", ("u", 2): "H", ("u", 4): "I", ("u", 8): "Q",
     ("f", 2): "e", ("f", 4): "f", ("f", 8): "d", ("b", 1): "?",
 }  # fmt: skip
-_C, _FORTRAN = text("C (last index fastest)"), text("Fortran (first index fastest)")
+_C, _FORTRAN = text("C (row-major)"), text("Fortran (column-major)")
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 
 
@@ -68,9 +68,9 @@ def npy_steps(source: ByteSource) -> Steps:
     sample = yield from _sample(source, header)
     facts = (
         Fact(text("Shape"), shape_words(header.shape)),
-        Fact(text("Type of values"), header.dtype),
+        Fact(text("Data type"), header.dtype),
         Fact(text("Order"), _FORTRAN if header.is_fortran else _C),
-        Fact(text("Values"), f"{prod(header.shape):,}"),
+        Fact(text("Elements"), f"{prod(header.shape):,}"),
     )
     tensor = Tensor("", header.dtype, header.shape, header.size_bytes)
     notes = _notes(source, header.start + (header.size_bytes or 0))
@@ -80,7 +80,7 @@ def npy_steps(source: ByteSource) -> Steps:
 def _notes(source: ByteSource, end: int) -> tuple[Text, ...]:
     if source.size_bytes is None or end <= source.size_bytes:
         return ()
-    return (text("The file is cut off: its header promises more values than there are."),)
+    return (text("The file is incomplete: its header declares more values than it contains."),)
 
 
 def _header(words: str, start: int) -> Header:
@@ -183,7 +183,7 @@ def safetensors_steps(source: ByteSource) -> Steps:
     if source.size_bytes is not None and length > source.size_bytes - 8:
         raise damaged(f"a header of {length} bytes")
     if length > _LONGEST_SAFETENSORS_HEADER:
-        raise too_much(text("The list of what is in it is too long to be shown."))
+        raise too_much(text("Its table of contents is too long to be shown."))
     header = (yield from need(source, 8, length)).decode("utf-8", "replace")
     facts: list[Fact] = []
     tensors: list[Tensor] = []

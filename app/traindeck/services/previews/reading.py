@@ -160,7 +160,7 @@ def _recognised(source: ByteSource, name: str, head: bytes) -> Reading[Text | No
 
 
 def _dumped(what: Text, head: bytes) -> PreviewPage:
-    notes = (text("There is no preview of this kind of file; these are its first bytes."),)
+    notes = (text("There is no preview for this kind of file. These are its first bytes."),)
     return BytesPage(what, dump_of(head[:_DUMPED]), notes=notes)
 
 
@@ -231,7 +231,7 @@ class ObjectPreview:
             return None
         except Enough:
             self._is_over = True
-            raise too_much(text("Too much would have to be read to show this.")) from None
+            raise too_much(text("Showing this would require reading too much data.")) from None
         except AppError:
             self._is_over = True
             raise
@@ -264,7 +264,7 @@ async def head_of(planes: Planes, profile: str, path: ObjectPath) -> ObjectHead:
     """How the object is now; NotFound: it is gone."""
     found = await planes.run(profile, lambda plane: plane.head(path))
     if found is None:
-        raise NotFound(text("“{name}” is gone.", name=path.name), text("Refresh the list."))
+        raise NotFound(text("“{name}” no longer exists.", name=path.name), text("Refresh the list."))
     return found
 
 

@@ -65,21 +65,21 @@ def need(source: ByteSource, offset: int, length: int, ahead: int = 0) -> Readin
 
 def damaged(detail: str = "") -> NotShown:
     return NotShown(
-        text("The content is damaged: it does not fit its own description."),
-        text("Compare it with where it came from, and upload it again."),
+        text("The content is damaged: it does not match its description."),
+        text("Compare it with its source, and upload it again."),
         detail,
     )
 
 
 def cut_off() -> NotShown:
     return NotShown(
-        text("The content is cut off: it ends before it should."),
-        text("It may still be on its way, or its upload was broken off. Upload it again."),
+        text("The content is incomplete: it ends too early."),
+        text("It may still be uploading, or its upload was interrupted. Upload it again."),
     )
 
 
 def too_much(what: Text) -> NotShown:
-    return NotShown(what, text("Download it to look at all of it."))
+    return NotShown(what, text("Download it to see all of it."))
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -63,14 +63,14 @@ def tar_steps(source: ByteSource, form: str = "") -> Steps:
             yield page(tuple(members), notes=(note,))
             return
         if is_enough or len(members) >= _MEMBERS_A_PAGE:
-            searching = text("The search for the next entry goes on when you ask for more.")
+            searching = text("Load more to search for the next entry.")
             yield page(tuple(members), has_more=True, notes=() if members else (searching,))
             members = []
             if isinstance(source, UnpackedSource):
                 source.new_page()
     notes: tuple[Text, ...] = ()
     if source.size_bytes is not None and offset > source.size_bytes:
-        notes = (text("The archive is cut off: its last entry is not whole."),)
+        notes = (text("The archive is incomplete: its last entry is truncated."),)
     yield page(tuple(members), notes=notes)
 
 

@@ -210,7 +210,7 @@ class CsvTable(_Table):
             if is_open and self._open_chars < _LONGEST_RECORD:
                 continue
             if is_open:
-                self._notes[text("A quote is never closed; the lines behind it are shown one by one.")] = None
+                self._notes[text("A quotation mark is not closed. The lines after it are shown one by one.")] = None
                 yield from ([line] for line in self._open)
             elif any(part.strip() for part in self._open):
                 yield self._open
@@ -267,7 +267,7 @@ class JsonLinesTable(_Table):
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            self._notes[text("Some lines are no JSON; they are shown as they are.")] = None
+            self._notes[text("Some lines are not JSON and are shown unchanged.")] = None
             columns.setdefault("", None)
             return tuple(one_line(line.strip()) if name == "" else "" for name in columns)
         if not isinstance(found, dict):

@@ -225,7 +225,7 @@ def _page(machine: _Machine, what: Text) -> TensorsPage:
     notes: list[Text] = []
     for number, (name, value) in enumerate(_leaves(machine.stack[-1])):
         if number >= _MOST_NODES:
-            notes.append(text("There is more in it than is shown."))
+            notes.append(text("Not all of its content is shown."))
             break
         if isinstance(value, Tensor):
             tensors.append(replace(value, name=plain(name)))
@@ -234,7 +234,7 @@ def _page(machine: _Machine, what: Text) -> TensorsPage:
     unusual = [name for name in machine.names if not _is_usual(name)]
     if unusual:
         names = ", ".join(plain(name)[:80] for name in unusual[:6])
-        notes.append(text("Whoever loads this file runs code of: {names}. Load it only if you trust it.", names=names))
+        notes.append(text("Loading this file runs code from: {names}. Load it only if you trust it.", names=names))
     return TensorsPage(what, tuple(facts), tuple(tensors), notes=tuple(notes))
 
 

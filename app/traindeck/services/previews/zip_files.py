@@ -113,9 +113,7 @@ class _Directory:
 def _directory(source: ByteSource) -> Reading[_Directory]:
     size = source.size_bytes
     if size is None:
-        raise NotShown(
-            text("This archive is packed once more."), text("Download it and unpack it to see what is in it.")
-        )
+        raise NotShown(text("This archive is compressed again."), text("Download and unpack it to see its content."))
     tail_bytes = min(size, _LONGEST_END + 20)
     tail = yield from need(source, size - tail_bytes, tail_bytes)
     place = tail.rfind(_END)
@@ -248,14 +246,14 @@ def _content(source: ByteSource, entry: Entry, most: int, *, is_begin: bool = Fa
         raise damaged("an entry of the zip archive is not where it should be")
     name_bytes, extra_bytes = struct.unpack_from("<HH", local, 26)
     if entry.packed_bytes > most and not is_begin:
-        raise too_much(text("The list of what is in it is too long to be shown."))
+        raise too_much(text("Its table of contents is too long to be shown."))
     packed = yield from need(
         source, entry.at + 30 + name_bytes + extra_bytes, min(entry.packed_bytes, 2048 if is_begin else most)
     )
     if entry.method == _STORED:
         return packed
     if entry.method != _DEFLATED:
-        raise too_much(text("It is packed in a way that is not known here."))
+        raise too_much(text("Its compression is not supported."))
     try:
         return zlib.decompressobj(wbits=-15).decompress(packed, most)
     except zlib.error as error:

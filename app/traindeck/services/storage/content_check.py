@@ -26,8 +26,11 @@ class ContentCheck:
         """Raise ServiceTrouble where it is another content."""
         if self._digest is not None and self._digest.hexdigest() != self._found.etag:
             raise ServiceTrouble(
-                text("“{place}” did not arrive as it is stored.", place=str(self._found.path)),
-                text("Do not use what came. Try again; if it stays so, the object itself or the line is at fault."),
+                text("“{place}” was corrupted in transit.", place=str(self._found.path)),
+                text(
+                    "Do not use the received data. Try again. If it persists, there is a problem with the "
+                    "object or the network."
+                ),
                 f"came {self._digest.hexdigest()}, stored {self._found.etag}",
             )
 

@@ -81,7 +81,7 @@ class Emptying:
                     self._left,
                     place=str(ObjectPath(self._bucket, self._first_left.key)),
                 ),
-                text("Look at what keeps them: a policy, or a time they are locked for. The rest is gone."),
+                text("Check what retains them: a policy or a retention period. The rest was deleted."),
                 str(self._first_left.message),
             )
         return self._so_far

@@ -37,56 +37,56 @@ NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 
 # fmt: off
 changed = Refusal(Conflict,
-    text("“{place}” is no longer what it was: somebody has changed it."),
-    text("Look at it again, then decide."))
+    text("“{place}” was changed by someone else."),
+    text("Check it again before you continue."))
 shorter = Refusal(Conflict,
-    text("“{place}” is shorter than what was asked for: it has been replaced."),
+    text("“{place}” is shorter than requested: it was replaced."),
     text("Refresh the list, then try again."))
 elsewhere = Refusal(InvalidInput,
     text("The bucket “{name}” is in another region than {host}."),
     text("Use an account of the region the bucket is in."))
 # The service does not know this kind of request, or took it for another one.
 not_offered = Refusal(NotOffered,
-    text("{host} does not offer what was asked of “{place}”."),
-    text("Its own console may offer it in another way; the details say what was asked."))
+    text("{host} does not support this operation for “{place}”."),
+    text("The console of the service may support it. The details contain the request."))
 
 _no_access = Refusal(NoRight,
-    text("The keys {key} may not do this with “{place}”."),
-    text("Check whose bucket it is, its policy, and the rights of the keys."))
+    text("The keys {key} do not have permission to do this with “{place}”."),
+    text("Check the owner of the bucket, its policy, and the permissions of the keys."))
 _missing = Refusal(NotFound,
     text("“{place}” does not exist."),
     text("Check the spelling; capital and small letters differ in OBS."))
 # What arrived is not what was sent; the service threw it away, or we did.
 damaged = Refusal(ServiceTrouble,
-    text("“{place}” was damaged on its way."),
-    text("Nothing wrong was kept. Try again; if it happens often, check the network."))
+    text("“{place}” was damaged in transit."),
+    text("Nothing was stored. Try again. If it happens often, check the network."))
 not_asked_for = Refusal(NotUnderstood,
-    text("The list of “{place}” names what does not belong there."),
-    text("Nothing of it was taken. Look whether this service speaks the list of OBS."))
+    text("The list of “{place}” contains names that do not belong there."),
+    text("Nothing was used. Check whether this service supports OBS listings."))
 again_and_again = Refusal(NotUnderstood,
-    text("The service gives the same page of its list again and again."),
-    text("Look whether this service speaks the list of OBS."))
+    text("The service returns the same page of the list repeatedly."),
+    text("Check whether this service supports OBS listings."))
 
 _BY_CODE = by_code({
     # About the content of an object.
     "EntityTooLarge": Refusal(InvalidInput,
-        text("“{place}” is larger than the service takes."),
+        text("“{place}” is larger than the service accepts."),
         text("One object holds 48.8 TB at most; split the file.")),
     "EntityTooSmall InvalidPart InvalidPartOrder": Refusal(Conflict,
-        text("“{place}” could not be put together: a part of it is missing or too small."),
-        text("Nothing wrong was kept. Upload it again.")),
+        text("“{place}” could not be assembled: a part is missing or too small."),
+        text("Nothing was stored. Upload it again.")),
     "NoSuchUpload": Refusal(NotFound,
-        text("The unfinished upload of “{place}” is gone: it was ended somewhere else."),
-        text("Upload it again; a rule of the bucket may clear unfinished uploads away.")),
+        text("The unfinished upload of “{place}” no longer exists: it was ended elsewhere."),
+        text("Upload it again. A rule of the bucket may delete fragments.")),
     "KeyTooLongError": Refusal(InvalidInput,
         text("The name “{place}” is longer than 1,024 bytes."),
         text("Use shorter folder and file names.")),
     "MetadataTooLarge": Refusal(InvalidInput,
-        text("“{place}” has more metadata than the service takes."),
-        text("All names and values together may have 8 KB; leave some out.")),
+        text("“{place}” has more metadata than the service accepts."),
+        text("All names and values together can have up to 8 KB. Remove some.")),
     "InvalidTagError InvalidTag": Refusal(InvalidInput,
         text("The tags of “{place}” were not accepted."),
-        text("Check their number, and letters and length of names and values; no name may be there twice.")),
+        text("Check their number, and the characters and length of names and values. Names must be " "unique.")),
     "ObjectNotAppendable": Refusal(Conflict,
         text("Nothing can be added to the end of “{place}”."),
         text("Upload it as a whole.")),
@@ -95,45 +95,45 @@ _BY_CODE = by_code({
     # About a bucket or folder.
     "PermanentRedirect TemporaryRedirect": elsewhere,
     LED_AWAY: Refusal(LedAway,
-        text("{host} wants this request to go to another address, which is not part of the service: {words}"),
-        text("Nothing was sent there. Sign in to the network if it asks for that, and check the addresses and the "
-             "proxy of the account.")),
+        text("{host} redirects the request to a host that is not part of the service: {words}"),
+        text("Nothing was sent there. Sign in to the network if required, and check the endpoints and "
+             "the proxy of the account.")),
     LED_ON: Refusal(LedAway,
-        text("{host} does not answer, but sends the request on to {words}."),
-        text("Check the address of OBS in the account: http or https, and its host.")),
+        text("{host} redirects the request to {words}."),
+        text("Check the OBS endpoint of the account: http or https, and its host.")),
     "BucketAlreadyOwnedByYou": Refusal(Conflict,
-        text("You have the bucket “{bucket}” already."),
+        text("You already have the bucket “{bucket}”."),
         text("Use it as it is, or choose another name.")),
     "OperationAborted": Refusal(ServiceTrouble,
-        text("Something else is just being done with “{place}”."),
+        text("“{place}” is in use by another operation."),
         text("Wait a moment, then try again.")),
     "InvalidBucketState": Refusal(Conflict,
         text("The bucket “{bucket}” is in a state that does not allow this."),
         text("Look at its versioning and replication in the console.")),
     "FsObjectConflict FsRenameConflict": Refusal(Conflict,
-        text("“{place}” is a file where a folder is wanted, or the other way round."),
+        text("“{place}” is a file instead of a folder, or the other way round."),
         text("Rename one of them; in a parallel file system a name can be only one of the two.")),
     "DirectoryNotEmpty": Refusal(Conflict,
         text("The folder “{place}” is not empty."),
-        text("Delete what is in it first.")),
+        text("Delete its contents first.")),
     "FsNotSupport": Refusal(InvalidInput,
-        text("“{bucket}” is a parallel file system, which cannot do this."),
+        text("“{bucket}” is a parallel file system, which does not support this."),
         text("Use an object bucket for it.")),
     "RequestPayerDenied": Refusal(NoRight,
-        text("The owner of “{name}” wants those who read it to pay for that; we did not agree."),
+        text("“{name}” requires the requester to pay. TrainDeck did not accept the charges."),
         text("Ask the owner for another way to the data.")),
     "NoSuchBucketPolicy NoSuchCORSConfiguration NoSuchLifecycleConfiguration NoSuchTagSet NoSuchWebsiteConfiguration":
     Refusal(NotFound,
         text("The bucket “{bucket}” has no such setting ({code})."),
-        text("There is nothing to change or remove; make the setting first.")),
+        text("There is nothing to change or delete. Create the setting first.")),
     # About the request.
     "MalformedPolicy": Refusal(InvalidInput,
         text("The policy of “{bucket}” was not accepted: {words}"),
         text("Check its JSON: statements, principals, actions, and resources that begin with this bucket.")),
     "InvalidArgument InvalidDigest InvalidRequest InvalidURI MalformedACLError MalformedXML MissingContentLength "
     "MissingRequiredHeader UnexpectedContent": Refusal(InvalidInput,
-        text("{host} did not accept what was asked of “{place}”: {words}"),
-        text("Check names and values. If they are right, the mistake is ours: copy the details and tell us.")),
+        text("{host} rejected the request for “{place}”: {words}"),
+        text("Check names and values. If they are correct, copy the details and attach them to an issue.")),
     "ServiceNotImplemented NotImplemented MethodNotAllowed": not_offered,
     "InternalError ServiceUnavailable": service_failed,
     # About anything.
@@ -147,26 +147,26 @@ _BY_CODE = by_code({
     "NoSuchKey NoSuchVersion": _missing,
     "BadDigest IncompleteBody RequestTimeout": damaged,
     "VirtualHostDomainRequired": Refusal(InvalidInput,
-        text("{host} does not accept path-style addresses."),
-        text("Take “path style” out of the profile.")),
+        text("{host} does not accept path-style URLs."),
+        text("Turn off path-style access in the account settings.")),
     "NoSuchBucket": Refusal(NotFound,
         text("The bucket “{bucket}” does not exist."),
-        text("Check its name and the region of the profile, or create it.")),
+        text("Check the name and the region of the account, or create the bucket.")),
     "BucketAlreadyExists": Refusal(Conflict,
-        text("The bucket name “{bucket}” is taken."),
-        text("Bucket names are shared by all customers: choose another, for example with your own name in it.")),
+        text("The bucket name “{bucket}” is already in use."),
+        text("Bucket names are shared by all customers. Enter another one, for example with your own " "name in it.")),
     "BucketNotEmpty": Refusal(Conflict,
         text("The bucket “{bucket}” is not empty."),
-        text("Delete what is in it first; unfinished uploads count too.")),
+        text("Delete its contents first, including fragments.")),
     "InvalidBucketName": Refusal(InvalidInput,
-        text("“{bucket}” cannot be a bucket name."),
-        text("A name has 3 to 63 of a–z, 0–9, dot and hyphen, and begins and ends with a letter or digit.")),
+        text("“{bucket}” cannot be used as a bucket name."),
+        text("A name has 3 to 63 characters (a–z, 0–9, dot, hyphen), and begins and ends with a " "letter or digit.")),
     "TooManyBuckets": Refusal(Conflict,
-        text("The account has as many buckets as it may have."),
+        text("The account has reached its limit of buckets."),
         text("Delete one that is no longer needed, or ask for a higher quota in the console.")),
     "InvalidLocationConstraint IllegalLocationConstraintException": Refusal(InvalidInput,
-        text("The region of the profile does not fit {host}."),
-        text("Choose the region in which the bucket is to be.")),
+        text("The region of the account does not match {host}."),
+        text("Select the region for the bucket.")),
     "InvalidObjectState": Refusal(Conflict,
         text("“{place}” is archived."),
         text("Restore it first (Properties, Storage); that takes minutes to hours.")),
@@ -211,7 +211,7 @@ def otherwise_listed(path: ObjectPath, detail: str) -> Conflict:
     """What a service says of an object when it gives it is not what it said when it listed it."""
     return Conflict(
         text("“{place}” is not what the service listed.", place=str(path)),
-        text("Nothing of it was kept. List it again; if it stays so, the service cannot be relied on."),
+        text("Nothing was stored. List it again. If it persists, the service is not reliable."),
         detail,
     )
 
@@ -221,5 +221,5 @@ def need_key(path: ObjectPath) -> None:
     if path.is_bucket:
         raise InvalidInput(
             text("“{place}” is a bucket, not an object.", place=str(path)),
-            text("Name a file or folder inside it."),
+            text("Specify a file or folder inside it."),
         )

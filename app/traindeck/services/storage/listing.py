@@ -133,7 +133,7 @@ def entry_of(bucket: str, row: ObjectRow) -> ObjectEntry:
 
 def nothing_there(path: ObjectPath) -> NotFound:
     return NotFound(
-        text("There is nothing at {place}.", place=str(path)),
+        text("{place} does not exist.", place=str(path)),
         text("List the parent folder to see what exists."),
     )
 

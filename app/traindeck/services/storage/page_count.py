@@ -23,7 +23,7 @@ class PageCount:
         self.empty = 0 if names else self.empty + 1
         if self.pages > (self.most or bounds.PAGES) or self.empty > bounds.EMPTY_PAGES:
             raise NotUnderstood(
-                text("The list that the service gives has no end."),
-                text("Look whether this service speaks the list of OBS; the details say how much came."),
+                text("The list returned by the service does not end."),
+                text("Check whether this service supports OBS listings. The details say how much was received."),
                 f"{self.pages} pages, the last {self.empty} without a name",
             )

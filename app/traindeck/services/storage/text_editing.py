@@ -82,7 +82,7 @@ async def load_text(planes: Planes, profile: str, path: ObjectPath) -> EditedTex
     # Some bytes stand for letters that would be written in another way.
     if encoding is None or encoding.mark + words.encode(encoding.name) != content:
         raise NotShown(
-            text("“{name}” is no text, or in an encoding that is not known here.", name=path.name),
+            text("“{name}” is not text, or its encoding is not recognized.", name=path.name),
             text("Download it and open it with another program."),
         )
     return EditedText(found, encoding, words)
@@ -117,7 +117,7 @@ async def save_text_as(planes: Planes, profile: str, edited: EditedText, shown: 
     """Beside the other; Conflict: there is something of that name."""
     content, words = _content(edited, shown)
     if await planes.run(profile, lambda plane: plane.head(target)) is not None:
-        raise Conflict(text("There is already an object “{name}”.", name=target.name), text("Choose another name."))
+        raise Conflict(text("The object “{name}” already exists.", name=target.name), text("Choose another name."))
     like = replace(edited.found, path=target)
     stored = await planes.run(profile, partial(_stored, like, content, ""))
     return EditedText(stored, edited.encoding, words)
@@ -163,9 +163,9 @@ def _content(edited: EditedText, shown: str) -> tuple[bytes, str]:
 
 def _changed(path: ObjectPath, *, is_gone: bool) -> ChangedMeanwhile:
     if is_gone:
-        title = text("“{name}” was removed while you edited it.", name=path.name)
+        title = text("“{name}” was deleted while you edited it.", name=path.name)
     else:
-        title = text("“{name}” was changed by somebody else while you edited it.", name=path.name)
+        title = text("“{name}” was changed by someone else while you edited it.", name=path.name)
     return ChangedMeanwhile(title, text("Nothing was written yet; your text is still here."))
 
 

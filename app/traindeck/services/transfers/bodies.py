@@ -278,8 +278,8 @@ def size_of(place: Path) -> int:
 
 def deleted(place: Path) -> AppError:
     return Vanished(
-        text("“{place}” was deleted or moved before it could be sent.", place=str(place)),
-        text("Put it back and try again, or leave it out."),
+        text("“{place}” was deleted or moved before it was uploaded.", place=str(place)),
+        text("Restore the file and try again, or exclude it."),
     )
 
 
@@ -299,7 +299,7 @@ def still_named(found: ObjectHead, listed_etag: str) -> ObjectHead:
 
 def keeps_changing(place: Path) -> AppError:
     return LocalTrouble(
-        text("“{place}” changes all the time and was not uploaded.", place=str(place)),
+        text("“{place}” keeps changing and was not uploaded.", place=str(place)),
         text("Wait until the program that writes it is done, then try again."),
     )
 

@@ -27,7 +27,7 @@ from traindeck.services.transfers.sides import KeyOf, LocalPair, NamedRow, Place
 # What is read in one go by one worker.
 _TOGETHER_FILES = 64
 _TOGETHER_BYTES = 16 * 1024 * 1024
-_LOOK_WHICH = text("Look which of them is the right one, and move it once more.")
+_LOOK_WHICH = text("Check which one is correct, and transfer it again.")
 
 
 @dataclass(slots=True)
@@ -111,13 +111,13 @@ class Checks:
         if match is Match.UNKNOWN:
             state = ItemState.UNKNOWN
             error = Conflict(
-                text("It was sent in parts of an unknown size, and nobody wrote down its MD5."),
-                text("Fetch it to compare the contents."),
+                text("It was uploaded in parts of an unknown size, without a stored MD5."),
+                text("Download it to compare the contents."),
             )
         elif match is Match.NOT_AS_NOTED:
             error = Conflict(
                 text("The contents differ, or what is written down with the object is not true of it."),
-                text("Fetch it to compare the contents."),
+                text("Download it to compare the contents."),
             )
         self._ended(item, state, error)
 
@@ -142,15 +142,15 @@ def _match_of_two(one: ObjectHead, other: ObjectHead) -> Match:
 
 def _cut_otherwise() -> AppError:
     return Conflict(
-        text("The two were sent in different parts, and nobody wrote down the MD5 of the whole."),
-        text("Compare each with the file on this computer, or fetch it."),
+        text("They were uploaded in different parts, without a stored MD5 of the whole."),
+        text("Compare each with the file on this computer, or download it."),
     )
 
 
 def _encrypted() -> AppError:
     return Conflict(
-        text("The service encrypts it and does not say what its MD5 is."),
-        text("Fetch it to compare the contents."),
+        text("The service encrypts it and does not report its MD5."),
+        text("Download it to compare the contents."),
     )
 
 

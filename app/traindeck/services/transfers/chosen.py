@@ -151,7 +151,7 @@ class _Goals:
                         target=str(ObjectPath(bucket, piece.target)),
                         source=str(ObjectPath(bucket, piece.key)),
                     ),
-                    text("Choose a place outside of it."),
+                    text("Select a path outside of it."),
                 )
 
     def checked(self, item: Item, target: str) -> Item:
@@ -161,7 +161,7 @@ class _Goals:
         elif target in self._objects or any(folder in self._folders for folder in _above(target)):
             error = InvalidInput(
                 text("“{name}” would land on something that is to be moved or copied itself.", name=target),
-                text("Choose another place for it."),
+                text("Select another path for it."),
             )
         return replace(item, state=ItemState.FAILED, error=error) if error else item
 

@@ -146,6 +146,6 @@ class InOrder:
 
 def damaged(place: str) -> AppError:
     return LocalTrouble(
-        text("{place} arrived damaged; it was not kept.", place=place),
-        text("Try again; if it happens again, the object itself or the line is at fault."),
+        text("{place} was corrupted in transit and was not stored.", place=place),
+        text("Try again. If it happens again, there is a problem with the object or the network."),
     )

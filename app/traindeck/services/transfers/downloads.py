@@ -412,6 +412,6 @@ def _on_the_disk(folders: Folders) -> None:
 
 def _keeps_changing(place: str) -> AppError:
     return Conflict(
-        text("{place} changes all the time and was not fetched.", place=place),
-        text("Wait until whoever writes it is done, then try again."),
+        text("{place} keeps changing and was not downloaded.", place=place),
+        text("Wait until it is no longer written, then try again."),
     )

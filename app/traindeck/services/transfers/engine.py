@@ -197,8 +197,8 @@ class TransferEngine:
             files = (await self.journal.totals(transfer_id)).files
             if not (files[ItemState.DONE] or files[ItemState.FAILED]):
                 raise Conflict(
-                    text("Nobody has agreed to this deletion yet."),
-                    text("Delete it where it is listed, to see how much it is."),
+                    text("This deletion was not confirmed yet."),
+                    text("Delete it from its list again, to see how much it is."),
                 )
         if record.order.kind is Kind.CHECK:
             await self._check_anew(record)

@@ -44,8 +44,8 @@ async def live(active: ActiveTransfer) -> None:
                 raise error
         elif differences:
             error = Conflict(
-                text("Files that are not the same on both sides: {count}.", count=differences),
-                text("The list of files names each of them."),
+                text("Files that differ: {count}.", count=differences),
+                text("The list of files shows each of them."),
             )
     except AppError as failure:
         await active.count_again()
@@ -111,8 +111,8 @@ async def _move(active: ActiveTransfer) -> None:
         return
     if active.record.has_gaps or active.failed_files:
         error = Conflict(
-            text("It was not removed, because not everything could be read or moved."),
-            text("Look at the files that failed, then do it again."),
+            text("It was not deleted, because not everything could be read or transferred."),
+            text("Check the failed files, then start again."),
         )
         await active.engine.journal.close_removals(active.id, error)
     if active.kind is Kind.PACK and not active.failed_files:

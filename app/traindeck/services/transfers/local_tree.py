@@ -110,8 +110,8 @@ class LocalTree:
             return
         if leads_on and not follows:
             problem = LocalTrouble(
-                text("“{place}” is a link, and links are left out.", place=_shown(entry.path)),
-                text("Let links be followed if what they lead to is wanted."),
+                text("“{place}” is a link, and links are skipped.", place=_shown(entry.path)),
+                text("To transfer the targets of links, follow links."),
             )
             yield LocalEntry(whole, problem=problem, is_left_out=True)
             return
@@ -126,7 +126,9 @@ class LocalTree:
         if leads_on:
             if here in above or here in self._reached:
                 problem = LocalTrouble(
-                    text("“{place}” is a link to a folder that is moved already.", place=_shown(entry.path)),
+                    text(
+                        "“{place}” is a link to a folder that is already being transferred.", place=_shown(entry.path)
+                    ),
                     text("Nothing is missing: its files go with that folder."),
                 )
                 yield LocalEntry(whole.removesuffix("/"), problem=problem, is_left_out=True)
@@ -142,7 +144,7 @@ def _file(whole: str, entry: os.DirEntry[str], *, is_link: bool = False) -> Loca
     if not stat.S_ISREG(mode):
         problem = LocalTrouble(
             text("“{place}” is neither a file nor a folder.", place=_shown(entry.path)),
-            text("Devices, pipes and sockets have no content that could be kept."),
+            text("Devices, pipes and sockets have no content to transfer."),
         )
         return LocalEntry(whole, problem=problem, is_left_out=True)
     if mode & _READABLE != _READABLE and not os.access(entry.path, os.R_OK):
@@ -192,7 +194,7 @@ def leads_to_of(place: Path) -> str:
 def _not_utf8(place: str, detail: str) -> AppError:
     return InvalidInput(
         text("Where the link “{place}” leads is not UTF-8, so it could not be kept.", place=_shown(place)),
-        text("Rename what it leads to, and make the link anew."),
+        text("Rename its target, and create the link again."),
         detail,
     )
 
@@ -200,21 +202,21 @@ def _not_utf8(place: str, detail: str) -> AppError:
 def _called_as_link(place: str) -> AppError:
     return InvalidInput(
         text("“{place}” is called as links are when they are kept.", place=_shown(place)),
-        text("Rename the file, or leave links out."),
+        text("Rename the file, or skip links."),
     )
 
 
 def _broken_link(place: str) -> AppError:
     return LocalTrouble(
         text("“{place}” is a link that leads nowhere.", place=_shown(place)),
-        text("Remove the link, or put back what it led to."),
+        text("Delete the link, or restore its target."),
     )
 
 
 def unreadable(place: str) -> AppError:
     return LocalTrouble(
         text("“{place}” cannot be read: no permission.", place=_shown(place)),
-        text("Give yourself the right to read it."),
+        text("Grant yourself permission to read it."),
     )
 
 

@@ -186,15 +186,15 @@ def _unlinked(place: Path, item: Item) -> tuple[Item, AppError | None]:
 
 def _changed(place: str) -> AppError:
     return Conflict(
-        text("{place} has changed since it was copied, and was not removed.", place=place),
-        text("Both are there now. Look at them, then try again: what is new is moved."),
+        text("{place} has changed since it was copied, and was not deleted.", place=place),
+        text("Both exist now. Check them, then try again: new content is moved."),
     )
 
 
 def _not_there(place: str) -> AppError:
     return Conflict(
-        text("{place} is not what was copied there, so the source was not removed.", place=place),
-        text("Somebody changed or removed it meanwhile. Try again to copy it once more."),
+        text("{place} differs from what was copied, so the source was not deleted.", place=place),
+        text("It was changed or deleted by someone else. Try again to copy it once more."),
     )
 
 
@@ -323,6 +323,6 @@ class PartedCopy(PartsThere):
 
     def given_up(self) -> AppError:
         return Conflict(
-            text("{place} changes all the time and was not copied.", place=str(self.active.remote(self.item))),
-            text("Wait until whoever writes it is done, then try again."),
+            text("{place} keeps changing and was not copied.", place=str(self.active.remote(self.item))),
+            text("Wait until it is no longer written, then try again."),
         )

@@ -45,13 +45,13 @@ class Folders:
                     text(
                         "“{place}” is a link, or behind one, and nothing is written through links.", place=str(folder)
                     ),
-                    text("Remove the link, choose another folder, or let links be followed."),
+                    text("Delete the link, select another folder, or follow links."),
                 )
             folder.mkdir(parents=True, exist_ok=True)
             if not folder.resolve().is_relative_to(self._real):
                 raise LocalTrouble(
                     text("“{place}” is a link that leads out of the target folder.", place=str(folder)),
-                    text("Nothing was written there. Remove the link, or choose another folder."),
+                    text("Nothing was written there. Delete the link, or select another folder."),
                 )
         self._known.add(str(folder))
 
@@ -94,8 +94,8 @@ def make_link(folders: Folders, place: Path, part: Path, content: bytes, *, only
 
 def leads_out(place: str) -> AppError:
     return LocalTrouble(
-        text("“{place}” was not made: the link would lead out of the target folder, or nowhere at all.", place=place),
-        text("The object says where it leads; make the link by hand if that is right."),
+        text("“{place}” was not created: the link would lead out of the target folder, or nowhere.", place=place),
+        text("The object contains its target. Create the link manually if it is correct."),
     )
 
 

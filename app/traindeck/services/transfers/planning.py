@@ -102,7 +102,7 @@ class Planner:
                 await self._keep(await self._uploads(pairs, key_of))
         if is_empty and self._removals:  # more likely a disk that is not there than what was meant
             raise NotFound(
-                text("There is nothing at {place}.", place=self._order.source),
+                text("{place} does not exist.", place=self._order.source),
                 text("Check the spelling, and whether the file was moved."),
             )
 

@@ -49,8 +49,8 @@ class Removals:
 
 def _unlinked(place: Path, item: Item) -> AppError | None:
     changed = Conflict(
-        text("“{place}” has changed since the list was made, and was not removed.", place=str(place)),
-        text("Look at it, then do it again."),
+        text("“{place}” has changed since it was listed, and was not deleted.", place=str(place)),
+        text("Check it, then start again."),
     )
     return unlinked(place, item, changed)[1]
 
@@ -73,6 +73,6 @@ def unlinked(place: Path, item: Item, changed: AppError) -> tuple[Item, AppError
 
 def not_removed(place: str, message: Text | str) -> AppError:
     return AppError(
-        text("{place} could not be removed: {words}", place=place, words=message),
-        text("Ask the owner of the bucket for the right to delete."),
+        text("{place} could not be deleted: {words}", place=place, words=message),
+        text("Ask the owner of the bucket for permission to delete."),
     )

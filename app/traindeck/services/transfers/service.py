@@ -339,7 +339,7 @@ def _check_words(order: Order) -> None:
         except UnicodeEncodeError as error:
             shown = words.encode(errors="backslashreplace").decode()
             raise InvalidInput(
-                text("“{path}” is not UTF-8, so it could not be noted how far the transfer is.", path=shown),
+                text("“{path}” is not UTF-8, so the progress of the transfer cannot be recorded.", path=shown),
                 text("Rename the file or folder."),
                 str(error),
             ) from error

@@ -276,7 +276,7 @@ def _refuse_inside(source: ObjectPath, target: ObjectPath, *, is_emptied: bool) 
     if inner.key.startswith(outer.key):
         raise InvalidInput(
             text("“{target}” is inside “{source}”.", target=str(inner), source=str(outer)),
-            text("Copy into a folder beside it."),
+            text("Copy into a folder next to it."),
         )
 
 

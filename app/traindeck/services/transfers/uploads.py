@@ -298,8 +298,8 @@ class PartedUpload(PartsThere):
             return False
         if whole and "-" in etag and etag != whole:
             raise LocalTrouble(
-                text("{place} is not what was sent.", place=str(self.target)),
-                text("Somebody else writes to the same object. Look at it, then try again."),
+                text("{place} differs from what was uploaded.", place=str(self.target)),
+                text("Someone else is writing to the same object. Check it, then try again."),
             )
         active.ended(item, ItemState.DONE, is_verified=True, etag=etag)
         return True

@@ -77,7 +77,7 @@ class CheckCard(QFrame):
     def _show_none(self) -> None:
         """What will stand here, so that nothing moves when it comes."""
         self._grid.addWidget(sentence(say("Checked when you save"), "dim"), 0, 0, 1, 3)
-        titles = (say("Clock"), "OBS", say("Project"), "ModelArts", say("Right to write"))
+        titles = (say("Clock"), "OBS", say("Project"), "ModelArts", say("Write permission"))
         for row, title in enumerate(titles, 1):
             for column, words in enumerate(("–", title)):
                 self._grid.addWidget(label(words, "dim"), row, column, Qt.AlignmentFlag.AlignTop)
@@ -173,7 +173,7 @@ class ProfileDialog(QDialog):
         self.fields["name"].setReadOnly(self.form.state.is_change)
         self._fill_regions()
         self._add(form, "region", say("R&egion"), self.region)
-        stays = say("Empty: stays as it is") if self.form.state.is_change else ""
+        stays = say("Leave empty to keep") if self.form.state.is_change else ""
         self._row(form, "access_key", say("&Access key (AK)"), stays)
         self._row(form, "secret_key", say("&Secret key (SK)"), stays)
         self._build_more(stays)
@@ -208,22 +208,22 @@ class ProfileDialog(QDialog):
     def _build_more(self, stays: str) -> None:
         form = _form_layout()
         form.setContentsMargins(0, 0, 0, 0)
-        from_region = say("Empty: from the region")
-        _head(form, say("Keys that are not for everything"))
+        from_region = say("Leave empty to use the region's")
+        _head(form, say("Restricted keys"))
         self._row(form, "token", say("Security to&ken"), say("Only with temporary keys"))
-        self._row(form, "work_in", say("&Work in"), "obs://bucket/folder/")
-        _head(form, say("Another cloud or store"))
-        self._row(form, "obs_endpoint", say("&OBS address"), from_region)
+        self._row(form, "work_in", say("Restri&ct to"), "obs://bucket/folder/")
+        _head(form, say("Custom endpoints"))
+        self._row(form, "obs_endpoint", say("&OBS endpoint"), from_region)
         self._fill_signatures()
         form.addRow(_buddy(say("Si&gnature"), self.signature), self.signature)
         form.addRow("", self.path_style)
-        self._row(form, "modelarts_endpoint", say("Mo&delArts address"), from_region)
-        self._row(form, "iam_endpoint", say("&IAM address"), from_region)
-        self._row(form, "project_id", say("&Project ID"), say("Empty: found by itself"))
-        self._row(form, "ca_file", say("CA &file"), say("Only for a certificate of your own"))
-        _head(form, say("The way there"))
+        self._row(form, "modelarts_endpoint", say("Mo&delArts endpoint"), from_region)
+        self._row(form, "iam_endpoint", say("&IAM endpoint"), from_region)
+        self._row(form, "project_id", say("&Project ID"), say("Leave empty to detect"))
+        self._row(form, "ca_file", say("CA &file"), say("Only for a custom certificate"))
+        _head(form, say("Network"))
         self._row(form, "proxy", say("Prox&y"), "http://proxy.campus.cn:8080")
-        self._row(form, "proxy_user", say("Proxy &user"), say("Only where it asks for one"))
+        self._row(form, "proxy_user", say("Proxy &user"), say("Only if the proxy asks for one"))
         self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self.form.state.fields.proxy_user else "")
         self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
         self.more_box = QWidget()
@@ -333,7 +333,7 @@ class ProfileDialog(QDialog):
         state = self.form.state
         if state.is_temporary and state.expires is not None:
             ends = moment_words(state.expires)
-            return say("Temporary keys are kept for this session only. These end at {time}.", time=ends)
+            return say("Temporary keys are kept for this session only. These expire at {time}.", time=ends)
         if state.is_temporary:
             return say("Temporary keys are kept for this session only.")
         if state.saved and state.is_session_only:

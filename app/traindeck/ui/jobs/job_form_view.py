@@ -142,7 +142,7 @@ class JobFormView(QWidget):
 
     def choose_code_folder(self) -> None:
         form = self._form
-        title, start = say("Choose the code folder"), form.state.code_place
+        title, start = say("Select the code directory"), form.state.code_place
         choose_folder(self, title, lambda paths: form.choose_code_folder(paths[0]), start)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -201,12 +201,12 @@ class JobFormView(QWidget):
         return True
 
     def _build_main(self) -> None:
-        self._add_text("name", say("for example digits"))
+        self._add_text("name", say("e.g. digits"))
         self._head(say("Code"))
-        browse = tool_button("folder", say("Select the code folder"), self.choose_code_folder)
+        browse = tool_button("folder", say("Select the code directory"), self.choose_code_folder)
         browse.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._add_text("code_folder", say("Drop a folder here"), browse)
-        self.boot = self._editable("boot", say("for example train.py"))
+        self.boot = self._editable("boot", say("e.g. train.py"))
         self.boot.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._add("boot", self.boot)
         self._add_table("parameters", self._theme, say("Value"))
@@ -251,7 +251,7 @@ class JobFormView(QWidget):
         self._add("nodes", self.nodes)
         self._add_table("environment", self._theme, say("Value"))
         self._add_text("description", "")
-        self._add_text("image", say("Only for an image of your own"))
+        self._add_text("image", say("Only for a custom image"))
         self._add_text("pool", say("Only for a dedicated pool"))
         self.column = main
 
@@ -334,12 +334,12 @@ class JobFormView(QWidget):
         spec = state.spec
         offer, trouble = state.offer or Choices((), ()), state.offer_trouble
         known = state.offer is not None
-        wait = say("Loading…") if state.profile and not known and trouble is None else say("Choose…")
+        wait = say("Loading…") if state.profile and not known and trouble is None else say("Select…")
         self.profile.offer(
             [(_profile_words(profile), profile.name) for profile in state.profiles],
             state.profile,
             is_known=True,
-            placeholder=say("Choose…"),
+            placeholder=say("Select…"),
         )
         names = list(dict.fromkeys(engine.name for engine in offer.engines))
         self.engine.offer([(name, name) for name in names], spec.engine, is_known=known, placeholder=wait)

@@ -28,7 +28,7 @@ class RunListView(QWidget):
         self.rows = RunRows(theme)
         self.rows.setModel(self.model)
         self.empty = EmptyPage(
-            say("No runs yet."), say("Fill in the job form and press Submit, or start with the sample project.")
+            say("No runs yet."), say("Fill in the job form and select Submit, or start with the sample project.")
         )
         self.busy = one_line("", "small")
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)

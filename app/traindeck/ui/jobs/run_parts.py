@@ -168,7 +168,7 @@ class DetailsPart(QWidget):
         super().__init__()
         self._page = page
         self._names, self._values = Facts(), Facts()
-        cards = (card(say("Where it is known"), [self._names]), card(say("What was sent"), [self._values]))
+        cards = (card(say("IDs"), [self._names]), card(say("Submitted settings"), [self._values]))
         fill_scrolling(self, column_of(*cards, 1, margins=_MARGINS, spacing=SPACE + SPACE // 2))
 
     def show_run(self, run: Run) -> None:
@@ -205,8 +205,8 @@ def _outputs_words(state: RunPageState) -> str:
     if state.outputs:
         return say_count("1 file, {size}", "{count} files, {size}", len(state.outputs), size=size_words(size_bytes))
     if state.run is not None and not state.run.state.is_over:
-        return say("Nothing yet. Outputs are uploaded when the job ends, or while it runs if it says so.")
-    return say("This run left nothing in its output folders.")
+        return say("No outputs yet. They are uploaded when the job ends, or earlier if the job does so.")
+    return say("The output folders of this run are empty.")
 
 
 def _code_words(state: RunPageState) -> str:

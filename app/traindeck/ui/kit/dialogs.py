@@ -180,7 +180,9 @@ class ErrorReport(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(640, 420)
         heading = label(say("Something went wrong inside TrainDeck."), "heading")
-        words = label(say("Your jobs and files are not affected. Copy the report and send it to us."), wraps=True)
+        words = label(
+            say("Your jobs and files are not affected. Copy the report and attach it to an issue."), wraps=True
+        )
         self.report = QPlainTextEdit(report)
         self.report.setReadOnly(True)
         self.report.setFont(theme.mono_font())

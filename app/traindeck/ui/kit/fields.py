@@ -115,7 +115,7 @@ class ChoiceBox(QComboBox):
         choices = tuple(choices)
         stray = value and value not in [entry for _, entry in choices]
         if stray:
-            shown = say("{value} (not offered)", value=value) if is_known else value
+            shown = say("{value} (not available)", value=value) if is_known else value
             choices = ((shown, value), *choices)
         if (choices, value) == (self._choices, self._value) and self.placeholderText() == placeholder:
             return
@@ -250,7 +250,7 @@ class PairModel(TitledModel):
         is_new = index.row() >= len(self._rows)
         name = "" if is_new else self._rows[index.row()][0]
         if role == Qt.ItemDataRole.DisplayRole and is_new and index.column() == 0:
-            return say("add…")
+            return say("Add…")
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return "" if is_new else self._rows[index.row()][index.column()]
         if role == Qt.ItemDataRole.ForegroundRole and is_new:

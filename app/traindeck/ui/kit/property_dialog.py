@@ -247,7 +247,7 @@ class PropertyDialog(QDialog):
     async def _may_leave(self) -> bool:
         if any(place.state is PageState.SAVING for place in self.places):
             answer = AnswerButton("leave", say("Close anyway"), "danger")
-            hint = say("Nobody knows then whether the service took it; open the properties again to see.")
+            hint = say("It is then not known whether the change was applied. Open the properties again to check.")
             return await asked(self, say("It is still being saved."), hint, answer) == answer.id
         changed = [place for place in self.places if self._is_changed(place)]
         names = ", ".join(place.page.title for place in changed)

@@ -208,11 +208,10 @@ class Days(QWidget):
         super().__init__()
         self.wanted = QCheckBox(words)
         self.wanted.setMinimumWidth(_WORDS)
-        self.number = number_box(1, MOST_DAYS, say("{what}: days", what=words))
+        self.number = number_box(1, MOST_DAYS, words)
         self.number.setValue(usual)
         self.number.setFixedWidth(10 * SPACE)
-        self._unit = QLabel(say("days"))
-        row_of(self.wanted, self.number, self._unit, 1, inside=self, margins=0, spacing=SPACE)
+        row_of(self.wanted, self.number, 1, inside=self, margins=0, spacing=SPACE)
         self._follow()
         self.wanted.toggled.connect(self._follow)
         self.wanted.clicked.connect(self.edited)
@@ -230,7 +229,6 @@ class Days(QWidget):
 
     def _follow(self) -> None:
         self.number.setEnabled(self.wanted.isChecked())
-        self._unit.setEnabled(self.wanted.isChecked())
 
 
 Act = Callable[[], Awaitable[str]]

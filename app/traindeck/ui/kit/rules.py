@@ -44,7 +44,7 @@ class RuleList(QWidget):
         self.lines.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         set_role(self.lines, "rules")
         self.empty = sentence(empty, "dim")
-        self.add, self.remove = push_button(say("Add rule")), push_button(say("Remove rule"))
+        self.add, self.remove = push_button(say("Add rule")), push_button(say("Delete rule"))
         buttons = row_of(self.add, self.remove, 1, spacing=SPACE)
         column_of(self.empty, self.lines, buttons, inside=self, margins=0, spacing=HALF + HALF)
         self.lines.currentRowChanged.connect(self.picked)
@@ -154,7 +154,7 @@ class RulesPage(PropertyPage, Generic[Rule]):
         if rule is None:
             return
         show_words(self.wrong, self.mistakes().get(self.rules.row, ""))
-        show_words(self.others, say("Stays as it is: {names}", names=", ".join(rule.others)) if rule.others else "")
+        show_words(self.others, say("Unchanged: {names}", names=", ".join(rule.others)) if rule.others else "")
         self.say_more(rule)
 
     def follow(self, *typed: SignalInstance) -> None:
@@ -244,7 +244,7 @@ class PairsCard(QWidget):
             name = name.strip()
             problem = self._check(name, value.strip()) if name or value.strip() else None
             if name in seen:
-                problem = text("The name “{name}” is there twice.", name=name)
+                problem = text("The name “{name}” appears twice.", name=name)
             seen.add(name)
             if problem is not None:
                 found.setdefault(name, problem)

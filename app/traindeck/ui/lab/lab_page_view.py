@@ -22,7 +22,7 @@ _COPIED_MS = 1500
 _STATES = {
     LabState.RUNNING: (Tone.GOOD, text("Running")),
     LabState.STARTING: (Tone.WAITING, text("Starting")),
-    LabState.SILENT: (Tone.DOUBTFUL, text("Not answering")),
+    LabState.SILENT: (Tone.DOUBTFUL, text("Not responding")),
     LabState.STOPPED: (Tone.QUIET, text("Not running")),
     None: (Tone.DOUBTFUL, text("Unknown")),
 }
@@ -37,16 +37,16 @@ class LabPageView(QWidget):
         self._theme = theme
         self.chip = StateChip()
         self.start = push_button(say("&Start"), page.start, tip=say("Start the Lab"))
-        tip = say("End the Lab with its jobs; what it holds stays")
+        tip = say("Stop the Lab and its jobs; its contents are kept")
         self.stop = push_button(say("S&top"), lambda: page.stop(confirm), tip=tip)
-        tip = say("Remove all buckets, objects and jobs of the Lab")
+        tip = say("Delete all buckets, objects and jobs of the Lab")
         self.empty = push_button(say("&Empty…"), lambda: page.empty(confirm), "danger", tip)
         self.note, self.work, self.trouble = plain("dim"), plain("dim"), plain("error")
         self.facts, self.disk_usage = Facts(), Facts()
         self.counted = plain("small")
-        self.obs = CopyRow(say("Copy the address of OBS"), theme)
-        self.modelarts = CopyRow(say("Copy the address of ModelArts"), theme)
-        self.iam = CopyRow(say("Copy the address of IAM"), theme)
+        self.obs = CopyRow(say("Copy the OBS endpoint"), theme)
+        self.modelarts = CopyRow(say("Copy the ModelArts endpoint"), theme)
+        self.iam = CopyRow(say("Copy the IAM endpoint"), theme)
         self.folder = CopyRow(say("Copy the path of the folder"), theme)
         self.open_folder = push_button(say("&Open folder"), self._open_folder)
         self.folder_note = plain("small")
@@ -57,7 +57,7 @@ class LabPageView(QWidget):
         self._on_changed()
 
     def _build(self) -> None:
-        about = say("A small cloud on this computer: OBS, IAM and ModelArts for tries and tests. It costs nothing.")
+        about = say("A cloud simulator on this computer, with OBS, IAM and ModelArts, for trying things out. Free.")
         place = QWidget()
         row_of(self.open_folder, (self.folder, 1), inside=place, margins=0)
         column = column_of(
@@ -67,10 +67,10 @@ class LabPageView(QWidget):
             self.work,
             self.note,
             self.trouble,
-            card(say("What it holds"), [self.disk_usage, self.counted]),
+            card(say("Contents"), [self.disk_usage, self.counted]),
             card(say("Folder"), [place, self.folder_note]),
             card(say("Process"), [self.facts]),
-            card(say("Addresses"), [self._addresses()]),
+            card(say("Endpoints"), [self._addresses()]),
             1,
             margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
             spacing=SPACE + HALF,
@@ -115,7 +115,7 @@ class LabPageView(QWidget):
         is_open = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._page.root)))
         if not is_open:
             self.folder.copy_value()
-            self.folder_note.setText(say("No program here opens folders; the path was copied instead."))
+            self.folder_note.setText(say("No file manager found. The path was copied."))
         self.folder_note.setVisible(not is_open)
 
     def _on_changed(self) -> None:
@@ -144,8 +144,8 @@ class LabPageView(QWidget):
             return ""
         age_s = max(0.0, (self._page.now() - state.measured_at).total_seconds())
         if age_s < 2:
-            return say("Counted just now")
-        return say("Counted {age} ago", age=age_words(age_s))
+            return say("Updated just now")
+        return say("Updated {age}", age=age_words(age_s))
 
 
 class CopyRow(QWidget):
@@ -184,9 +184,9 @@ def _note_words(state: LabPageState) -> str:
     if state.blind is not None:
         return f"{state.blind.sentence()} {_last_truth(state)}"
     if sight is None:
-        return say("Looking…")
+        return say("Checking…")
     if sight.state is LabState.SILENT:
-        return f"{say('Its process is there and does not answer.')} {_last_truth(state)}"
+        return f"{say('Its process is running but not responding.')} {_last_truth(state)}"
     if sight.state is LabState.RUNNING and not sight.is_ours_to_end:
         return f"{say(user_words(sight))} {say('It can be stopped or emptied only there.')}"
     return ""
@@ -194,8 +194,8 @@ def _note_words(state: LabPageState) -> str:
 
 def _last_truth(state: LabPageState) -> str:
     if state.seen_at is None:
-        return say("It has not answered yet.")
-    return say("Last answer: {time}.", time=exact_words(state.seen_at))
+        return say("No response yet.")
+    return say("Last response: {time}.", time=exact_words(state.seen_at))
 
 
 def _facts(sight: LabSight | None) -> list[tuple[str, str]]:
@@ -204,7 +204,7 @@ def _facts(sight: LabSight | None) -> list[tuple[str, str]]:
         (say("Process"), pid),
         (say("Started"), exact_words(sight.started if sight else None)),
         (say("Version"), (sight.version if sight else "") or "–"),
-        (say("Ends with"), _owner_words(sight)),
+        (say("Managed by"), _owner_words(sight)),
     ]
 
 
@@ -214,10 +214,10 @@ def _owner_words(sight: LabSight | None) -> str:
     if sight.owner is LabOwner.OURS:
         return say("this window")
     if sight.owner is LabOwner.NOBODY:
-        return say("nobody; a command started it, and it ends by itself when it is not used for a while")
+        return say("a background command; stops when idle")
     if sight.owner is LabOwner.WINDOW:
         return say("another TrainDeck window (process {pid})", pid=sight.owner_pid or "–")
-    return say("whoever started it by hand")
+    return say("the terminal or script that started it")
 
 
 def _disk_usage(state: LabPageState) -> list[tuple[str, str]]:
@@ -228,7 +228,7 @@ def _disk_usage(state: LabPageState) -> list[tuple[str, str]]:
     jobs = count_words(held.jobs)
     live = state.sight.live_jobs if state.sight and state.state is LabState.RUNNING else None
     if held.jobs is not None and live:
-        jobs = say("{count}, live: {live}", count=jobs, live=count_words(live))
+        jobs = say("{count}, active: {live}", count=jobs, live=count_words(live))
     return [(say("Buckets"), count_words(held.buckets)), (say("Objects"), objects), (say("Jobs"), jobs), _disk(state)]
 
 
@@ -238,5 +238,5 @@ def _disk(state: LabPageState) -> tuple[str, str]:
     if state.measured_at is None and state.is_counting:
         words = say("Counting…") if size_bytes is None else say("counting… {size} so far", size=words)
     elif not state.held.disk_is_whole:
-        words = say("at least {size}; some folders cannot be looked into", size=words)
+        words = say("at least {size}; some folders cannot be read", size=words)
     return say("Size on disk"), words

@@ -411,7 +411,7 @@ class LogView(HasEdits, QWidget):
         self.pane = LogPane(theme)
         self.find_bar = FindBar(self.pane)
         self.search = tool_button("search", say("Find in the log (Ctrl+F)"), self.find_bar.open_bar)
-        self.empty = EmptyPage(say("No log is open."), say("Submit a job, or choose a run and press Show log."))
+        self.empty = EmptyPage(say("No log is open."), say("Submit a job, or select a run and choose Show log."))
 
         head = row_of(
             (self.chip, 0, Qt.AlignmentFlag.AlignVCenter),
@@ -487,7 +487,7 @@ class LogView(HasEdits, QWidget):
         if state.trouble is not None:
             role, words = "warn", say(state.trouble.title)
             if state.next_look_s is not None:
-                words = say("{trouble} Next try in {seconds} s.", trouble=words, seconds=round(state.next_look_s))
+                words = say("{trouble} Next attempt in {seconds} s.", trouble=words, seconds=round(state.next_look_s))
         elif run is not None and run.reason:
             role, words = "error" if tone_of(run) is Tone.BAD else "dim", str(run.reason)
         set_role(self.reason, role)
@@ -499,7 +499,7 @@ def _facts(state: LogState) -> str:
     """Run time, bytes held, age of the last answer; what is unknown is left out or a dash."""
     facts = [duration_words(state.run_seconds), size_words(state.size_bytes if state.is_read else None)]
     if state.answer_age_s is not None and state.run is not None and not state.run.state.is_over:
-        facts.append(say("last answer {seconds} s ago", seconds=round(state.answer_age_s)))
+        facts.append(say("updated {seconds} s ago", seconds=round(state.answer_age_s)))
     return " · ".join(facts)
 
 
@@ -507,5 +507,5 @@ def _placeholder(state: LogState) -> str:
     if not state.is_read:
         return say("Reading the log…")
     if state.run is not None and state.run.state.is_over:
-        return say("This run left no log.")
-    return say("Nothing was written yet. Lines appear here as soon as the job writes them.")
+        return say("This run has no log.")
+    return say("No output yet. Lines appear here as soon as the job writes them.")

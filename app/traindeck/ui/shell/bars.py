@@ -110,12 +110,12 @@ class StatusBar(QStatusBar):
         self.profile = self._label("status.profile", say("Account and region in use"))
         self.lab = QToolButton(self)
         self.lab.setObjectName("status.lab")
-        self.lab.setToolTip(say("Show the Lab: its state, its folder, what it holds"))
+        self.lab.setToolTip(say("Show the Lab: its state, folder and contents"))
         self.lab.setAccessibleDescription(self.lab.toolTip())
-        self.live = self._label("status.live", say("Jobs that run or wait now"))
-        self.price = self._label("status.price", say("What the live jobs cost per hour"))
-        self.rate = self._label("status.rate", say("Transfers under way"))
-        self.answer = self._label("status.answer", say("How old the newest answer of the service is"))
+        self.live = self._label("status.live", say("Active jobs"))
+        self.price = self._label("status.price", say("Cost of the active jobs per hour"))
+        self.rate = self._label("status.rate", say("Active transfers"))
+        self.answer = self._label("status.answer", say("Time since the last response of the service"))
         self.addWidget(self.profile)
         self.addWidget(self.lab)
         for words in (self.rate, self.live, self.price, self.answer):
@@ -144,4 +144,4 @@ class StatusBar(QStatusBar):
         show_words(self.answer, status.answer_words())
         trouble = status.state.trouble
         set_role(self.answer, "warn" if trouble else "")
-        self.answer.setToolTip(trouble.sentence() if trouble else say("How old the newest answer of the service is"))
+        self.answer.setToolTip(trouble.sentence() if trouble else say("Time since the last response of the service"))

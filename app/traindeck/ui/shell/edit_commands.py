@@ -9,7 +9,7 @@ from traindeck.ui.kit.edits import COPY, CUT, FIND, PASTE, REDO, SELECT_ALL, UND
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.contexts import ANYWHERE, OBJECTS
 
-_NOT_HERE = text("The focused panel has nothing to do this with.")
+_NOT_HERE = text("The focused panel does not support this.")
 _Keys = QKeySequence.StandardKey
 
 

@@ -85,7 +85,7 @@ class SettingRow(QWidget):
         elif isinstance(self.editor, QLineEdit):
             self.editor.setText(self._typed())
         is_damaged = self._preferences.is_damaged(key)
-        damaged = say("The settings file holds a value that cannot be used; the default applies.")
+        damaged = say("The settings file contains a value that cannot be used. The default applies.")
         self._tell(damaged if is_damaged else "")
         self.reset.setVisible(self._preferences.is_chosen(key) or is_damaged)
 
@@ -106,7 +106,7 @@ class SettingRow(QWidget):
         if isinstance(setting, Number) and setting.zero is not None:
             line.setPlaceholderText(say(setting.zero))
         elif isinstance(setting, FilePath):
-            line.setPlaceholderText(say("Found by itself"))
+            line.setPlaceholderText(say("Detected"))
         line.editingFinished.connect(self._on_typed)
         return line
 

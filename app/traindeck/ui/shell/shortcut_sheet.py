@@ -39,7 +39,7 @@ class ShortcutSheet(QDialog):
         for menu, title in menu_titles().items():
             if lines := [_line(one.plain_title, one.shortcut) for one in commands.all() if _is_in(one, menu)]:
                 self._groups.append((_group(without_mnemonic(title), lines), lines))
-        self.none = label(say("No command of this name has a key."), "dim")
+        self.none = label(say("No matching shortcut."), "dim")
         self.none.hide()
         sheet = QWidget()
         column_of(self.none, row_of(*_columns(self._groups), spacing=5 * SPACE), 1, inside=sheet)

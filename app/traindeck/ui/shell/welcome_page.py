@@ -62,10 +62,10 @@ class WelcomePage(QScrollArea):
         self._room = row_of(1, (column, 20), 1, inside=page)
         column.setMaximumWidth(_WIDTH)
         lab = say(
-            "The Lab is a small cloud on this computer. The sample trains a digit reader there "
-            "in half a minute and costs nothing."
+            "The Lab is a cloud simulator on this computer. The sample trains a digit classifier "
+            "there in half a minute, free of charge."
         )
-        own = say("Paste your access key, or drop credentials.csv here. The keys go into the system's keyring.")
+        own = say("Paste your access key, or drop credentials.csv here. The keys are stored in the system keyring.")
         self._cards.setSpacing(2 * SPACE)
         self._cards.addWidget(
             self._card("flask", say("Try it now, without an account"), lab, self.sample, self.stage), 1
@@ -77,7 +77,7 @@ class WelcomePage(QScrollArea):
 
     def _head(self) -> QHBoxLayout:
         title = sentence(say("Train in the cloud, as easily as here"), "title")
-        words = say("Choose the code, the engine and the data, submit, watch the log, and run it again with one key.")
+        words = say("Select code, engine and data, submit, watch the log, and run it again with one key.")
         more = sentence(words, "dim")
         self._asides += (self._mark, more)
         beside = column_of(title, more, spacing=HALF)
@@ -103,8 +103,8 @@ class WelcomePage(QScrollArea):
         grid.setHorizontalSpacing(2 * SPACE)
         grid.setVerticalSpacing(SPACE)
         rows = (
-            ("Ctrl+K", say("every command, by its name")),
-            ("R", say("run the selected job again, just as it was")),
+            ("Ctrl+K", say("find any command by name")),
+            ("R", say("run the selected job again, unchanged")),
             ("Ctrl+1 … 5", say("go to buckets, runs, log, transfers, form")),
         )
         for row, (keys, words) in enumerate(rows):

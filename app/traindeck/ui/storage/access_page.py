@@ -44,35 +44,35 @@ from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.storage.bucket_access import BucketAccess
 
 TEMPLATES: dict[Template, tuple[Text, Text]] = {
-    Template.PRIVATE: (text("Private"), text("Only your account gets in, and who you give it to.")),
+    Template.PRIVATE: (text("Private"), text("Only your account, and those you grant access, have access.")),
     Template.PUBLIC_READ: (
         text("Public read"),
-        text("Anybody who knows a name can read that object; nobody sees the list."),
+        text("Anyone who knows its name can read an object, but not list objects."),
     ),
     Template.PUBLIC_READ_WRITE: (
         text("Public read and write"),
-        text("Anybody can list, read, upload and overwrite. Never for training data."),
+        text("Anyone can list, read, upload and overwrite. Not suitable for training data."),
     ),
-    Template.PUBLIC_READ_LIST: (text("Public read and list"), text("Anybody can see the list and read every object.")),
+    Template.PUBLIC_READ_LIST: (text("Public read and list"), text("Anyone can list and read every object.")),
     Template.PUBLIC_READ_WRITE_DELETE: (
         text("Public read, write and delete"),
-        text("Anybody can do everything with the objects, deleting included."),
+        text("Anyone can do everything with the objects, including delete them."),
     ),
 }
 """The name of each, and what it means."""
 _PERMISSIONS = {
     Permission.READ: text("List names"),
     Permission.WRITE: text("Upload and delete"),
-    Permission.READ_ACP: text("See the grants"),
+    Permission.READ_ACP: text("View grants"),
     Permission.WRITE_ACP: text("Change the grants"),
     Permission.FULL_CONTROL: text("All of these"),
 }
 _GRANTEES = {
     Grantees.ACCOUNT: text("One account"),
-    Grantees.EVERYONE: text("Everybody, without signing in"),
-    Grantees.AUTHENTICATED: text("Everybody who has any account there"),
-    Grantees.LOG_DELIVERY: text("The service that writes logs"),
-    Grantees.UNKNOWN: text("Somebody who cannot be told from here"),
+    Grantees.EVERYONE: text("Everyone, without signing in"),
+    Grantees.AUTHENTICATED: text("All registered users"),
+    Grantees.LOG_DELIVERY: text("Log delivery service"),
+    Grantees.UNKNOWN: text("Unknown grantee"),
 }
 _MOST_SHOWN = 6
 _MARK = QSize(20, 20)
@@ -117,10 +117,10 @@ class GrantsTable(QWidget):
             header.setSectionResizeMode(column, mode)
         self.who, self.account, self.may = QComboBox(), QLineEdit(), QComboBox()
         self.who.setAccessibleName(say("Grantee"))
-        self.account.setAccessibleName(say("Account id"))
-        self.account.setPlaceholderText(say("Account id"))
+        self.account.setAccessibleName(say("Account ID"))
+        self.account.setPlaceholderText(say("Account ID"))
         self.may.setAccessibleName(say("Permission"))
-        self.delivered = QCheckBox(say("also its &objects"))
+        self.delivered = QCheckBox(say("Apply to &objects"))
         self.add = push_button(say("&Add"), self._add)
         self.remove = push_button(say("&Remove"), self._remove)
         self.problem = sentence("", "error")
@@ -231,7 +231,7 @@ class PolicyEditor(QWidget):
         self.text = QPlainTextEdit()
         self.text.setFont(theme.mono_font())
         self.text.setAccessibleName(say("Policy as JSON"))
-        self.text.setPlaceholderText(say("No policy: choose a template, or paste one."))
+        self.text.setPlaceholderText(say("No policy. Select a template, or paste a policy."))
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setTabChangesFocus(True)
         self.text.setMinimumHeight(_EDITOR_HEIGHT)
@@ -347,13 +347,13 @@ class AccessPage(PropertyPage):
         self._theme = theme
         self.mark, self.now, self.then = QLabel(), help_label("", "strong"), help_label("", "warn")
         self.templates: dict[Template, QPushButton] = {}
-        self.others = push_button(say("Older forms"))
+        self.others = push_button(say("Legacy templates"))
         self.editor = PolicyEditor(theme)
         self.policy_trouble, self.grants_trouble = help_label(""), help_label("")
         self.grants = GrantsTable(theme)
         self.discard = push_button(say("Discard changes"), model.discard)
-        soon = say("It may take up to five minutes until a change of the policy holds everywhere.")
-        note = say("Objects that were made public one by one stay so; their own grants are in their properties.")
+        soon = say("A change of the policy can take up to five minutes to take effect.")
+        note = say("Objects that were made public individually remain public. Their grants are in their properties.")
         words = column_of(self.now, self.then, spacing=HALF)
         self.lay_out(
             row_of((self.mark, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=SPACE),
@@ -423,7 +423,7 @@ class AccessPage(PropertyPage):
             menu.addAction(action)
         menu.setToolTipsVisible(True)
         self.others.setMenu(menu)
-        self.others.setToolTip(say("Templates as the console had them before: they also let everybody see the list."))
+        self.others.setToolTip(say("Former templates of the console, which also let everyone list objects."))
         grid.addWidget(self.others, 0, len(_MAIN))
         return box
 

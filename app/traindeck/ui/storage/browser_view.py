@@ -52,7 +52,7 @@ class AddressBar(QLineEdit):
         self._place = ""
         self.completion = PlaceCompletion(self)
         self.setAccessibleName(say("Address"))
-        self.setPlaceholderText(say("obs://bucket/folder/, or paste an address"))
+        self.setPlaceholderText(say("obs://bucket/folder/, or paste a URL"))
         self.returnPressed.connect(self._on_return)
         self.completion.chosen.connect(self.wanted)
 
@@ -112,10 +112,10 @@ class MissingBar(QWidget):
             return
         place = str(missing.path)
         if missing.has_bucket:
-            words = say("There is nothing at {place}.", place=place)
+            words = say("{place} does not exist.", place=place)
             self.create_button.setText(say("Create this folder"))
         else:
-            words = say("There is no bucket “{name}” here.", name=missing.path.bucket)
+            words = say("The bucket “{name}” does not exist.", name=missing.path.bucket)
             self.create_button.setText(say("Create this bucket"))
         words = escape(words)
         if missing.alike:
@@ -144,8 +144,8 @@ class BrowserView(ObjectList):
         """The rows, and what a room puts beside them."""
         self.address = AddressBar()
         self.search = QLineEdit()
-        self.search.setPlaceholderText(say("Search in names, here and below"))
-        self.search.setAccessibleName(say("Search in names, here and below"))
+        self.search.setPlaceholderText(say("Search names in this folder and subfolders"))
+        self.search.setAccessibleName(say("Search names in this folder and subfolders"))
         self.search.setClearButtonEnabled(True)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         # What was left open behind another tab is read when somebody looks at it.
@@ -294,9 +294,9 @@ class BrowserView(ObjectList):
         self.back = tool_button("back", say("Back (Alt+Left)"), browser.back)
         self.forward = tool_button("forward", say("Forward (Alt+Right)"), browser.forward)
         self.up = tool_button("up", say("Up (Alt+Up)"), browser.up)
-        self.star = tool_button("star", say("Favourite (Ctrl+D)"), self.toggle_favourite)
+        self.star = tool_button("star", say("Favorite (Ctrl+D)"), self.toggle_favourite)
         self.star.setCheckable(True)
-        self.places = tool_button("more", say("Favourites"))
+        self.places = tool_button("more", say("Favorites"))
         self.places.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.places.setMenu(QMenu(self))
         self.again = tool_button("refresh", say("Refresh (F5)"), browser.refresh)
@@ -364,7 +364,7 @@ class BrowserView(ObjectList):
         for place in places:
             menu.addAction(str(place), partial(self.browser.go, place))
         if not places:
-            menu.addAction(say("No favourites yet: press the star.")).setEnabled(False)
+            menu.addAction(say("No favorites yet. Select the star to add one.")).setEnabled(False)
 
     def _on_changed(self, *_: object) -> None:
         state, rows = self.browser.state, self.browser.rows.shown
@@ -397,7 +397,7 @@ def _paths(entries: list[ObjectEntry]) -> list[ObjectPath]:
 def footing_words(state: BrowserState, rows: ArrangedRows, selected: int) -> str:
     parts = []
     if selected:
-        parts.append(say("{count} chosen", count=f"{selected:,}"))
+        parts.append(say("{count} selected", count=f"{selected:,}"))
     if rows.look.search:
         parts.append(say("{count} found", count=f"{rows.count:,}"))
     elif rows.count:
@@ -422,7 +422,7 @@ def footing_words(state: BrowserState, rows: ArrangedRows, selected: int) -> str
     if rows.as_of is not None:
         parts.append(say("as of {moment}", moment=moment_words(rows.as_of)[11:]))
     elif rows.count or rows.look.search:
-        parts.append(say("so far"))
+        parts.append(say("list incomplete"))
     return " · ".join(parts)
 
 
@@ -432,13 +432,13 @@ def listing_words(state: BrowserState, rows: ArrangedRows) -> str:
     if state.busy is not None:
         return say(state.busy)
     if rows.look != state.look:
-        return say("Putting in order…")
+        return say("Sorting…")
     if state.swept is not None:
         return say_count(
             "Listing all subfolders: {count} object…", "Listing all subfolders: {count} objects…", state.swept
         )
     if state.is_cut:
-        return say("Not all below is listed.")
+        return say("Subfolders are not fully listed.")
     return say("Reading…") if state.is_reading else ""
 
 
@@ -449,6 +449,6 @@ def empty_words(state: BrowserState, rows: ArrangedRows) -> tuple[str, str]:
         return say("Reading…"), ""
     if rows.look.search:
         if rows.as_of is None:
-            return say("Nothing of this name is known so far."), say("List all to look everywhere below.")
-        return say("Nothing here or below is named so."), ""
+            return say("No matches yet."), say("Select List all to search subfolders too.")
+        return say("No matches in this folder or its subfolders."), ""
     return say("This folder is empty."), say("Drop files here to upload them.")

@@ -87,7 +87,7 @@ class FragmentsModel(TitledModel):
         return len(self.uploads)
 
     def headers(self) -> Sequence[str]:
-        return (say("Name"), say("Begun"), say("Size"), say("In use"))
+        return (say("Name"), say("Started"), say("Size"), say("In use"))
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role == Qt.ItemDataRole.TextAlignmentRole and section == self.SIZE:
@@ -113,7 +113,7 @@ class FragmentsModel(TitledModel):
             return moment_words(upload.begun) if upload.begun else say("unknown")
         if column == self.SIZE:
             return size_words(self.sizes.get(upload.upload_id))
-        return say("by a transfer here") if upload.is_ours else ""
+        return say("by a transfer on this computer") if upload.is_ours else ""
 
 
 class BucketFragmentsPage(PropertyPage):
@@ -132,14 +132,14 @@ class BucketFragmentsPage(PropertyPage):
         self._is_whole = False
         self.model, self.table = FragmentsModel(), QTableView()
         self.summary, self.result = help_label("", "strong"), help_label("", "dim")
-        self.chosen = push_button(say("Throw away the chosen…"), self._end_chosen, "danger")
-        self.older = push_button(say("Throw away those older than"), self._end_older, "danger")
-        self.all = push_button(say("Throw away all not in use…"), self._end_all, "danger")
+        self.chosen = push_button(say("Delete selected…"), self._end_chosen, "danger")
+        self.older = push_button(say("Delete those older than"), self._end_older, "danger")
+        self.all = push_button(say("Delete all not in use…"), self._end_all, "danger")
         self.stop = push_button(say("Stop"), self._stop)
         self.days = number_box(1, MOST_DAYS, say("Older than how many days"))
         self.days.setValue(7)
         self.table.setModel(self.model)
-        plain_table(self.table, say("Unfinished uploads"))
+        plain_table(self.table, say("Fragments"))
         self.table.setMinimumHeight(8 * ROW)
         self.table.horizontalHeader().setSectionResizeMode(FragmentsModel.NAME, QHeaderView.ResizeMode.Stretch)
         for column, width in ((FragmentsModel.BEGUN, 17), (FragmentsModel.SIZE, 10), (FragmentsModel.USE, 17)):
@@ -147,7 +147,7 @@ class BucketFragmentsPage(PropertyPage):
         first = row_of(self.chosen, self.all, 1, spacing=SPACE)
         second = row_of(self.older, self.days, QLabel(say("days")), 1, spacing=SPACE)
         ending = row_of((self.result, 1), (self.stop, 0, Qt.AlignmentFlag.AlignTop))
-        intro = say("Uploads by parts that were never finished are in no listing and cost money all the same.")
+        intro = say("Fragments (unfinished multipart uploads) do not appear in listings but are charged.")
         self.lay_out(help_label(intro), self.summary, (self.table, 1), first, second, ending)
         self.stop.hide()
         self.days.valueChanged.connect(self._say)
@@ -204,13 +204,13 @@ class BucketFragmentsPage(PropertyPage):
         uploads, oldest = self.model.uploads, self.model.oldest
         counts = {"count": count_words(len(uploads)), "size": size_words(self.model.size_bytes)}
         if not self._is_whole:
-            words = say("Unfinished uploads so far: {count}", count=counts["count"])
+            words = say("Fragments so far: {count}", count=counts["count"])
         elif not uploads:
-            words = say("There are no unfinished uploads.")
+            words = say("There are no fragments.")
         elif len(self.model.sizes) < len(uploads):
-            words = say("Unfinished uploads: {count}; measuring: {size} so far", **counts)
+            words = say("Fragments: {count}; calculating: {size} so far", **counts)
         else:
-            words = say("Unfinished uploads: {count}, {size}", **counts)
+            words = say("Fragments: {count}, {size}", **counts)
         self.summary.setText(words)
         is_free = not self.stop.isVisibleTo(self)
         self.chosen.setEnabled(is_free and self.table.selectionModel().hasSelection())
@@ -245,12 +245,12 @@ class BucketFragmentsPage(PropertyPage):
         kept = sum(one.is_ours for one in uploads)
         doomed = [one for one in uploads if not one.is_ours]
         if not doomed:
-            self._tell(say("A transfer goes on with them; end it in the list of transfers instead."))
+            self._tell(say("A transfer needs them. Cancel it in the transfer list instead."))
             return
         size = sum(self.model.sizes.get(one.upload_id, 0) for one in doomed)
         question = say_count("Delete {count} fragment?", "Delete {count} fragments?", len(doomed))
-        facts = [say("They hold {size} as far as that is known.", size=size_words(size))]
-        facts.append(say("Another program that is just sending one of them has to begin anew."))
+        facts = [say("Known size: {size}.", size=size_words(size))]
+        facts.append(say("A program that is uploading one of them has to start over."))
         if kept:
             facts.append(
                 say_count(
@@ -259,7 +259,7 @@ class BucketFragmentsPage(PropertyPage):
                     kept,
                 )
             )
-        if not await agreed(self.window(), question, "\n".join(facts), say("Throw away")):
+        if not await agreed(self.window(), question, "\n".join(facts), say("Delete")):
             return
         self.stop.show()
         self._say()
@@ -276,7 +276,7 @@ class BucketFragmentsPage(PropertyPage):
         def progress(done: int) -> None:
             if isValid(self):
                 counts = {"done": count_words(done), "all": count_words(len(doomed))}
-                self._tell(say("Throwing away: {done} of {all}…", **counts))
+                self._tell(say("Deleting: {done} of {all}…", **counts))
 
         progress(0)
         ended = await self._service.end(doomed, progress)

@@ -37,15 +37,17 @@ class BucketGeneralPage(PropertyPage):
         self._known = BucketFacts(service.bucket, "")
         self.facts = Facts()
         self.storage_class, self.versioning, self.quota = ChoiceBox(), ChoiceBox(), QLineEdit()
-        self.quota.setPlaceholderText(say("no limit; for example 500 GB"))
+        self.quota.setPlaceholderText(say("no limit; e.g. 500 GB"))
         self.fields = {
             "storage_class": Field(say("Storage class of new objects"), self.storage_class),
             "versioning": Field(say("Versioning"), self.versioning),
-            "quota_bytes": Field(say("Quota: how much the bucket may hold"), self.quota),
+            "quota_bytes": Field(say("Quota: maximum size of the bucket"), self.quota),
         }
         guard_wheel(self.storage_class, self.versioning)
-        note = help_label(say("Number and size of objects are counted by the service now and then."), "small")
-        self.lay_out(card(say("Facts"), [self.facts]), card(say("Settings"), [*self.fields.values()]), note, 1)
+        note = help_label(say("OBS updates the number and size of objects periodically."), "small")
+        self.lay_out(
+            card(say("Basic information"), [self.facts]), card(say("Settings"), [*self.fields.values()]), note, 1
+        )
         self.storage_class.chosen.connect(self._on_edited)
         self.versioning.chosen.connect(self._on_edited)
         self.quota.textEdited.connect(self._on_edited)
@@ -84,14 +86,14 @@ class BucketGeneralPage(PropertyPage):
 
     def _consequence(self, name: str, wanted: Any) -> str:
         if name == "storage_class":
-            return say("Objects that are there keep their class.")
+            return say("Existing objects keep their class.")
         if name == "versioning":
             if wanted is Versioning.ENABLED:
-                return say("Once on it can only be suspended. Older versions count for the size and the bill.")
-            return say("Versions that are there stay; what changes from now on leaves none behind.")
+                return say("Once enabled, it can only be suspended. Previous versions take up storage and are charged.")
+            return say("Existing versions are kept. Later changes create none.")
         used = self._known.size_bytes
         if wanted and used is not None and wanted < used:
-            return say("The bucket holds {size} already: nothing more could be added.", size=size_words(used))
+            return say("The bucket already contains {size}, so nothing more could be added.", size=size_words(used))
         return ""
 
     def _wanted(self) -> dict[str, Any]:
@@ -116,7 +118,7 @@ class BucketGeneralPage(PropertyPage):
 
     def problem(self) -> str:
         is_wrong = "quota_bytes" in self._open and self._wanted()["quota_bytes"] is None
-        return say("A quota is a size such as 500 GB or 1.5 TB, or empty for no limit.") if is_wrong else ""
+        return say("Enter a size such as 500 GB or 1.5 TB, or leave empty for no limit.") if is_wrong else ""
 
     async def save(self) -> bool:
         changed = self._changed()
@@ -141,8 +143,8 @@ class BucketGeneralPage(PropertyPage):
     async def _is_meant(self) -> bool:
         if self._known.versioning is not Versioning.NEVER:
             return True
-        hint = say("It cannot be switched off again, only suspended. Older versions count for the size and the bill.")
-        return await agreed(self.window(), say("Switch on versioning?"), hint, say("Switch on"), "primary")
+        hint = say("It can only be suspended afterwards. Previous versions take up storage and are charged.")
+        return await agreed(self.window(), say("Enable versioning?"), hint, say("Enable"), "primary")
 
 
 def _id_of(state: Versioning) -> str:
@@ -165,7 +167,7 @@ def _quota(quota_bytes: int | None) -> str:
 
 
 def _rows(facts: BucketFacts) -> list[tuple[str, str]]:
-    encryption = facts.encryption or say("only where asked for")
+    encryption = facts.encryption or say("only if requested")
     rows = [
         (say("Address"), f"obs://{facts.name}/"),
         (say("Endpoint"), facts.endpoint),
@@ -175,6 +177,6 @@ def _rows(facts: BucketFacts) -> list[tuple[str, str]]:
         (say("Size"), say("unknown") if facts.size_bytes is None else size_in_full(facts.size_bytes)),
         (say("Encryption"), say("unknown") if facts.encryption is None else encryption),
         (say("OBS version"), facts.obs_version),
-        (say("Zones"), facts.zones),
+        (say("Availability zones"), facts.zones),
     ]
     return [(name, value) for name, value in rows if value]

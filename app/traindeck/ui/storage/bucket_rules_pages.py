@@ -52,49 +52,52 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
     icon = "clock"
 
     def __init__(self, service: BucketService, theme: Theme) -> None:
-        empty = say("No rules: objects stay until somebody deletes them.")
+        empty = say("No rules. Objects are kept until they are deleted.")
         super().__init__(say("Lifecycle"), theme, say("Lifecycle rules"), empty, MOST_RULES, lifecycle_line)
         self._service = service
         self._kept = LifecycleSetting()
         self._dates_wrong: set[int] = set()
-        self.is_enabled = QCheckBox(say("In force"))
+        self.is_enabled = QCheckBox(say("Enabled"))
         self.name, self.prefix = QLineEdit(), QLineEdit()
-        self.name.setPlaceholderText(say("the service finds one"))
-        self.prefix.setPlaceholderText(say("empty: all objects; for example logs/"))
-        self.expire = Days(say("Delete after"), 30)
-        self.on_date, self.date = QCheckBox(say("Delete on")), QLineEdit()
+        self.name.setPlaceholderText(say("Generated if empty"))
+        self.prefix.setPlaceholderText(say("leave empty for all objects; e.g. logs/"))
+        self.expire = Days(say("Delete after (days)"), 30)
+        self.on_date, self.date = QCheckBox(say("Delete on (date)")), QLineEdit()
         self.date.setPlaceholderText("2030-12-31")
         self.date.setAccessibleName(say("Date of deleting"))
         self.date.setFixedWidth(16 * SPACE)
         self.on_date.setMinimumWidth(self.expire.wanted.minimumWidth())
-        self.warm, self.cold = Days(say("Move to WARM after"), 30), Days(say("Move to COLD after"), 90)
-        self.old_expire = Days(say("Delete old versions after"), 30)
-        self.old_warm = Days(say("Move old versions to WARM after"), 30)
-        self.old_cold = Days(say("Move old versions to COLD after"), 90)
-        self.abort = Days(say("End unfinished uploads after"), 7)
+        self.warm, self.cold = (
+            Days(say("Transition to Infrequent Access after (days)"), 30),
+            Days(say("Transition to Archive after (days)"), 90),
+        )
+        self.old_expire = Days(say("Delete previous versions after (days)"), 30)
+        self.old_warm = Days(say("Transition previous versions to Infrequent Access after (days)"), 30)
+        self.old_cold = Days(say("Transition previous versions to Archive after (days)"), 90)
+        self.abort = Days(say("Delete fragments after (days)"), 7)
         self._days = (self.warm, self.cold, self.expire, self.old_warm, self.old_cold, self.old_expire, self.abort)
         self.locked = help_label("")
         self._form = QWidget()
         guard_wheel(*(days.number for days in self._days))
         self.lay_out_rules(
-            say("The service looks once a day; what a rule deletes cannot be brought back."), self._card()
+            say("Rules are applied once a day. Objects deleted by a rule cannot be restored."), self._card()
         )
         self.follow(*(line.textEdited for line in (self.name, self.prefix, self.date)))
         self.follow(self.is_enabled.clicked, self.on_date.clicked, *(days.edited for days in self._days))
 
     def _card(self) -> QWidget:
         dated = boxed_row(self.on_date, self.date, one_line(say("at midnight UTC"), "dim"), 1)
-        name, prefix = Field(say("Name"), self.name), Field(say("Objects whose names begin with"), self.prefix)
+        name, prefix = Field(say("Name"), self.name), Field(say("Name prefix"), self.prefix)
         column = column_of(self.is_enabled, name, prefix, inside=self._form, margins=0, spacing=SPACE)
         for heading, widgets in (
-            (say("Objects, counted from their last change"), (self.warm, self.cold, self.expire, dated)),
-            (say("Old versions, counted from their replacement"), (self.old_warm, self.old_cold, self.old_expire)),
+            (say("Current versions, from their last change"), (self.warm, self.cold, self.expire, dated)),
+            (say("Previous versions, from their replacement"), (self.old_warm, self.old_cold, self.old_expire)),
             (say("Uploads"), (self.abort,)),
         ):
             column.addWidget(one_line(heading, "strong"))
             for widget in widgets:
                 column.addWidget(widget)
-        return card(say("Chosen rule"), [self.locked, self._form, self.others, self.wrong])
+        return card(say("Selected rule"), [self.locked, self._form, self.others, self.wrong])
 
     async def load(self) -> None:
         self._show(await self._service.ask(lambda settings, bucket: settings.lifecycle(bucket)))
@@ -106,7 +109,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
 
     def mistakes(self) -> dict[int, str]:
         found = {at: say(wrong) for at, wrong in mistakes(self._rules, self._kept.rules).items()}
-        return found | dict.fromkeys(self._dates_wrong, say("Write the date as 2030-12-31."))
+        return found | dict.fromkeys(self._dates_wrong, say("Enter the date as 2030-12-31."))
 
     def fresh(self) -> LifecycleRule:
         self.name.setFocus()
@@ -118,7 +121,8 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         self.locked.setVisible(rule.is_locked)
         self.locked.setText(
             say(
-                "This rule says more than a form can show ({names}). It stays as it is; change it where it was made.",
+                "This rule has settings that are not shown here ({names}). It is kept unchanged; edit it "
+                "where it was created.",
                 names=", ".join(rule.others),
             )
         )
@@ -180,8 +184,8 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
     async def _is_meant(self, rules: list[LifecycleRule]) -> bool:
         facts = [await self._about(rule) for rule in rules[:_MOST_COUNTED]]
         facts += [lifecycle_line(rule) for rule in rules[_MOST_COUNTED:]]
-        hint = "\n\n".join([*facts, say("What is deleted cannot be brought back.")])
-        question, action = say("These rules delete objects by themselves."), say("Save rules that delete")
+        hint = "\n\n".join([*facts, say("Deleted objects cannot be restored.")])
+        question, action = say("These rules delete objects by themselves."), say("Save rules that delete objects")
         return await agreed(self.window(), question, hint, action)
 
     async def _about(self, rule: LifecycleRule) -> str:
@@ -193,7 +197,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         except KeysRefused:
             raise
         except AppError:
-            return deleting_words(rule, None) + "\n" + say("How many objects that are could not be found out.")
+            return deleting_words(rule, None) + "\n" + say("Could not count the affected objects.")
 
 
 def _moves(warm: Days, cold: Days) -> tuple[tuple[str, int], ...]:
@@ -211,16 +215,16 @@ class BucketCorsPage(RulesPage[CorsRule]):
     icon = "globe"
 
     def __init__(self, service: BucketService, theme: Theme) -> None:
-        empty = say("No rules: no page of another site can use the bucket.")
+        empty = say("No rules. Pages of other sites cannot use the bucket.")
         super().__init__(say("CORS"), theme, say("CORS rules"), empty, MOST_CORS_RULES, cors_line)
         self._service = service
         self._kept = CorsSetting()
         self.origins, self.headers, self.exposed = QPlainTextEdit(), QLineEdit(), QLineEdit()
-        self.origins.setPlaceholderText(say("One a line: https://example.com, https://*.example.com, or * for any"))
+        self.origins.setPlaceholderText(say("One per line: https://example.com, https://*.example.com, or * for any"))
         self.origins.setTabChangesFocus(True)
         self.origins.setFixedHeight(8 * SPACE)
-        self.headers.setPlaceholderText(say("for example * or content-type, x-obs-meta-*"))
-        self.exposed.setPlaceholderText(say("for example ETag, x-obs-request-id"))
+        self.headers.setPlaceholderText(say("e.g. * or content-type, x-obs-meta-*"))
+        self.exposed.setPlaceholderText(say("e.g. ETag, x-obs-request-id"))
         self.methods = {name: QCheckBox(name) for name in CORS_METHODS}
         self.age = number_box(_NOT_SET, 2**31 - 1)
         self.age.setSpecialValueText(say("not set"))
@@ -229,14 +233,14 @@ class BucketCorsPage(RulesPage[CorsRule]):
         ticks = QWidget()
         row_of(*self.methods.values(), 1, inside=ticks, margins=0, spacing=2 * SPACE)
         form = [
-            Field(say("Origins: the sites whose pages may"), self.origins),
-            Field(say("Methods"), ticks),
-            Field(say("Headers a page may send"), self.headers),
-            Field(say("Headers a page may read"), self.exposed),
-            Field(say("A browser may remember the answer for so many seconds"), self.age),
+            Field(say("Allowed origins"), self.origins),
+            Field(say("Allowed methods"), ticks),
+            Field(say("Allowed headers"), self.headers),
+            Field(say("Exposed headers"), self.exposed),
+            Field(say("Cache time (s)"), self.age),
         ]
         intro = say("Browsers let pages of other sites use the bucket only where a rule allows it.")
-        self.lay_out_rules(intro, card(say("Chosen rule"), [*form, self.warning, self.others, self.wrong]))
+        self.lay_out_rules(intro, card(say("Selected rule"), [*form, self.warning, self.others, self.wrong]))
         self.follow(self.origins.textChanged, self.headers.textEdited, self.exposed.textEdited, self.age.valueChanged)
         self.follow(*(box.clicked for box in self.methods.values()))
 
@@ -314,7 +318,7 @@ class BucketTagsPage(PropertyPage):
         self.table = PairTable(theme, say("Tags"), say("Value"))
         self.limits = help_label("", "small")
         self.wrong = help_label("", "error")
-        intro = say("Tags sort buckets, for example by project or cost centre, also on the bill.")
+        intro = say("Tags group buckets, e.g. by project or cost center, also on the bill.")
         self.lay_out(help_label(intro), self.table, self.wrong, self.limits, 1)
         self.table.rows_edited.connect(self._on_rows)
         self.table.pasted.connect(self._on_pasted)

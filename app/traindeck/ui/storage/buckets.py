@@ -49,9 +49,11 @@ from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, 
 _WIDTH = 520
 _TEMPLATES = (Template.PRIVATE, Template.PUBLIC_READ, Template.PUBLIC_READ_LIST, Template.PUBLIC_READ_WRITE)
 _CLASSES = {
-    StorageClass.STANDARD.value: text("Standard: for what is read often"),
-    StorageClass.WARM.value: text("Warm: cheaper to keep, dearer to read, 30 days at least"),
-    StorageClass.COLD.value: text("Cold: cheapest; takes hours to be read again, 90 days at least"),
+    StorageClass.STANDARD.value: text("Standard: for data that is read often"),
+    StorageClass.WARM.value: text(
+        "Infrequent Access: lower storage cost, higher read cost; charged for at least 30 days"
+    ),
+    StorageClass.COLD.value: text("Archive: lowest storage cost; restoring takes hours; charged for at least 90 days"),
 }
 
 
@@ -69,7 +71,7 @@ class NewBucketDialog(QDialog):
         self.meaning, self.error = sentence("", "small"), sentence("", "error")
         self.create_button = QPushButton(say("Create bucket"))
         self.buttons = QDialogButtonBox()
-        self.name.setPlaceholderText(say("For example my-team-data"))
+        self.name.setPlaceholderText(say("e.g. my-team-data"))
         for template in _TEMPLATES:
             self.access.addItem(say(TEMPLATES[template][0]), template)
         layout = QFormLayout()
@@ -79,7 +81,7 @@ class NewBucketDialog(QDialog):
         layout.addRow(_buddy(say("&Name"), self.name), _stacked(self.name, self.problem, self.note))
         layout.addRow(say("Region"), self.region)
         layout.addRow(_buddy(say("&Storage class"), self.classes), self.classes)
-        layout.addRow(_buddy(say("Who &gets in"), self.access), _stacked(self.access, self.meaning))
+        layout.addRow(_buddy(say("&Access"), self.access), _stacked(self.access, self.meaning))
         set_role(self.create_button, "primary")
         self.create_button.setDefault(True)
         self.buttons.addButton(self.create_button, QDialogButtonBox.ButtonRole.ActionRole)
@@ -125,7 +127,7 @@ class NewBucketDialog(QDialog):
         show_words(self.problem, say(state.problem) if state.problem else "")
         self.name.setAccessibleDescription(self.problem.text())
         set_role(self.name, "invalid" if state.problem else "")
-        free = say("The name must be free in the whole cloud, and cannot be changed later.")
+        free = say("The name must be unique in the whole cloud and cannot be changed later.")
         self.note.setText(f"{say(state.note)} {free}" if state.note else free)
         is_public = state.wanted.template is not Template.PRIVATE
         self.meaning.setText(say(TEMPLATES[state.wanted.template][1]))

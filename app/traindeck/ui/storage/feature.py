@@ -92,7 +92,7 @@ class StorageFeature(Feature):
     def offers(self) -> Iterable[PaletteEntry]:
         room, profile = self._room, self._accounts.current
         for place in room.favourites.of(profile):
-            yield PaletteEntry(f"place.{place}", str(place), partial(self.open_bucket, place), say("Favourite"), "star")
+            yield PaletteEntry(f"place.{place}", str(place), partial(self.open_bucket, place), say("Favorite"), "star")
         for name in room.buckets.bucket_names():
             place = ObjectPath(name)
             yield PaletteEntry(f"place.{place}", name, partial(self.open_bucket, place), say("Bucket"), "bucket")

@@ -54,8 +54,8 @@ class PackDialog(QDialog):
         self._begin = begin
         heading = sentence(say("Pack {place} into tar shards", place=str(source)), "heading")
         words = say(
-            "The files become tar files of up to {size} MiB with an index beside them, as tar and WebDataset read "
-            "them. Their bytes pass through this computer; the files themselves stay where they are.",
+            "The files are packed into tar files of up to {size} MiB with an index, readable by tar "
+            "and WebDataset. The data passes through this computer; the files themselves are kept.",
             size=SHARD_BYTES // _MEBIBYTE,
         )
         self.target = QLineEdit(_beside(source))
@@ -94,7 +94,7 @@ class PackDialog(QDialog):
             self.trouble.setText(error.sentence())
             return None
         if target.bucket == self._source.bucket and target.key.startswith(self._source.key):
-            self.trouble.setText(say("That is inside the folder itself. Choose one beside it, or in another bucket."))
+            self.trouble.setText(say("That is inside the folder itself. Select one next to it, or in another bucket."))
             return None
         return target
 
@@ -124,7 +124,7 @@ def verify_command(active: ActiveList, begin: Callable[[Order], None]) -> Comman
             rules = Rules(has_ignore_files=True)
             begin(Order(Kind.CHECK, profile, here, str(place.as_folder()), rules))
 
-        choose_folder(view, say("The folder that {place} should be like", place=str(place)), chosen)
+        choose_folder(view, say("The folder to match {place} with", place=str(place)), chosen)
 
     return _of_folder(active, "object.verify", say("Verify against a local folder…"), ask, "shield")
 
@@ -189,7 +189,7 @@ class DeletedDialog(QDialog):
         self.setWindowTitle(say("Deleted objects"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(72 * SPACE, 52 * SPACE)
-        heading = sentence(say("Deleted below {place}", place=str(deleted.folder)), "heading")
+        heading = sentence(say("Deleted in {place}", place=str(deleted.folder)), "heading")
         self.model = _DeletedRows(deleted)
         self.table = QTableView()
         self.table.setModel(self.model)
@@ -198,8 +198,8 @@ class DeletedDialog(QDialog):
         self.table.setColumnWidth(1, self.fontMetrics().horizontalAdvance("2026-12-30 20:00") + 3 * SPACE)
         self.words = sentence("", "")
         buttons = QDialogButtonBox()
-        self.some = QPushButton(say("Restore selected"))
-        self.all = QPushButton(say("Restore all"))
+        self.some = QPushButton(say("Undelete selected"))
+        self.all = QPushButton(say("Undelete all"))
         set_role(self.some, "primary")
         for button in (self.some, self.all):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
@@ -224,14 +224,14 @@ class DeletedDialog(QDialog):
             self.words.setText(state.trouble.sentence())
         elif count:
             shown = say_count("{count} deleted object", "{count} deleted objects", count)
-            more = say("More of them are not listed; “Restore all” restores those too.") if state.is_cut else ""
+            more = say("More objects are not listed. “Undelete all” includes them.") if state.is_cut else ""
             self.words.setText(f"{shown}. {more}".strip() if more else shown)
         elif state.is_reading:
-            self.words.setText(say("Looking what there is"))
+            self.words.setText(say("Scanning…"))
         elif state.keeps_versions:
-            self.words.setText(say("Nothing was deleted here that could be restored."))
+            self.words.setText(say("Nothing to undelete here."))
         else:
-            self.words.setText(say("This bucket keeps no versions: what is deleted in it is gone."))
+            self.words.setText(say("Versioning of this bucket is not enabled, so deleted objects cannot be undeleted."))
 
     def _restore_some(self) -> None:
         self._deleted.restore([index.row() for index in self.table.selectionModel().selectedRows()])

@@ -73,7 +73,7 @@ def _ways(active: ActiveList) -> list[Command]:
         go("place.up", say("Up"), lambda view: view.browser.up(), need=up, shortcut="Alt+Up", icon="up"),
         go("place.address", say("Address"), BrowserView.go_to_address, shortcut="Ctrl+L"),
         go(
-            "place.favourite", say("Favourite"), BrowserView.toggle_favourite,
+            "place.favourite", say("Favorite"), BrowserView.toggle_favourite,
             shortcut="Ctrl+D", icon="star", checked=partial(_is_favourite, active),
         ),
     ]  # fmt: skip

@@ -155,7 +155,7 @@ class ObjectActions(QObject):
 
     async def _rename(self, profile: str, path: ObjectPath) -> None:
         title = say("Rename “{name}”", name=path.name)
-        label = say("New name of the folder; everything in it moves:") if path.is_folder else say("New name:")
+        label = say("New name of the folder (moves everything in it):") if path.is_folder else say("New name:")
         check = partial(check_name, path=path)
         name = await asked_line(self._window, title, label, say("Rename"), path.name, check)
         if name is not None:
@@ -182,7 +182,10 @@ class ObjectActions(QObject):
 
     async def _ask_taken(self, target: ObjectPath, names: Sequence[str]) -> Taken | None:
         if len(names) == 1:
-            title, lines = say("“{name}” is in {target} already.", name=names[0].rstrip("/"), target=str(target)), []
+            title, lines = (
+                say("“{name}” already exists in {target}.", name=names[0].rstrip("/"), target=str(target)),
+                [],
+            )
         else:
             title = say_count(
                 "{count} name already exists in {target}.",
@@ -193,7 +196,7 @@ class ObjectActions(QObject):
             shown = ", ".join(f"“{name.rstrip('/')}”" for name in names[:_NAMES_SHOWN])
             lines = [shown + (" …" if len(names) > _NAMES_SHOWN else "")]
         if any(name.endswith("/") for name in names):
-            lines.append(say("“Replace” joins a folder with the one that is there, and replaces what is in both."))
+            lines.append(say("“Replace” merges folders of the same name and replaces files that exist in both."))
         answers = (
             AnswerButton(Taken.REPLACE.value, say("Replace"), "danger"),
             AnswerButton(Taken.KEEP_BOTH.value, say("Keep both"), "primary"),

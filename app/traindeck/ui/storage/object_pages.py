@@ -58,7 +58,7 @@ class ObjectGeneralPage(ActingPage):
         self.copy_all = push_button(say("Copy all"), partial(self._copy, "all"))
         self.lay_out(
             card(say("Object"), [self.name]),
-            card(say("What the service says"), [self.facts]),
+            card(say("Returned by the service"), [self.facts]),
             boxed_row(self.copy_address, self.copy_md5, self.copy_all, 1),
             self.outcome,
             1,
@@ -105,7 +105,7 @@ class ObjectMetadataPage(PropertyPage):
         column = column_of(inside=fields, margins=0, spacing=SPACE)
         for name in (CONTENT_TYPE, *STANDARD_HEADERS):
             line = QLineEdit()
-            line.setPlaceholderText(say("for example {example}", example=_EXAMPLES[name]))
+            line.setPlaceholderText(say("e.g. {example}", example=_EXAMPLES[name]))
             line.textEdited.connect(self._on_edited)
             self.lines[name] = line
             self.fields[name] = Field(header_title(name), line)
@@ -114,10 +114,10 @@ class ObjectMetadataPage(PropertyPage):
         limits = say("Up to 10; a name has up to 128 characters, a value 256.")
         self.tags = PairsCard(say("Tags"), say("Value"), limits, tag_problem, theme)
         self.ours = Facts()
-        self.ours_card = card(say("Written by TrainDeck and its like"), [self.ours])
+        self.ours_card = card(say("Written by TrainDeck and similar programs"), [self.ours])
         for edited in (self.metadata, self.tags):
             edited.edited.connect(self._on_edited)
-        self.lay_out(card(say("Sent with the object"), [fields]), self.metadata, self.ours_card, self.tags, 1)
+        self.lay_out(card(say("HTTP headers of the object"), [fields]), self.metadata, self.ours_card, self.tags, 1)
 
     async def load(self) -> None:
         facts = await self._sheet.facts()
@@ -180,8 +180,8 @@ class ObjectMetadataPage(PropertyPage):
             problem = self._problem_of(name)
             field.show_error(say(problem) if problem else "")
         note = say(
-            "{count} of {most} bytes. Names have a–z, 0–9, dot, hyphen and underscore; whoever may read the object "
-            "sees them.",
+            "{count} of {most} bytes. Names can contain a–z, 0–9, dot, hyphen and underscore. Anyone "
+            "who can read the object sees them.",
             count=f"{self._bytes():,}",
             most=f"{self._sheet.most_metadata_bytes:,}",
         )
@@ -246,11 +246,11 @@ class ObjectAccessPage(PropertyPage):
         self._draft: Acl | None = None
         self._is_public: bool | None = None
         self.mark, self.now = QLabel(), plain("strong")
-        self.private = push_button(say("Take public grants away"), self._make_private)
-        self.public = push_button(say("Let everybody read it"), self._make_public)
+        self.private = push_button(say("Remove public access"), self._make_private)
+        self.public = push_button(say("Make public"), self._make_public)
         self.grants = GrantsTable(theme, of_object=True)
         self.warning = plain("warn")
-        note = say("The policy of the bucket decides first: it may open or close an object whatever stands here.")
+        note = say("The bucket policy takes precedence: it can allow or deny access whatever is set here.")
         buttons = boxed_row(self.public, self.private, 1)
         self.lay_out(
             card(say("Now"), [boxed_row((self.mark, 0, Qt.AlignmentFlag.AlignTop), (self.now, 1))]),
@@ -271,7 +271,7 @@ class ObjectAccessPage(PropertyPage):
     async def save(self) -> bool:
         assert self._kept is not None and self._draft is not None
         if self._becomes_public() and not await self._confirm(
-            text("Let anybody on the internet read “{place}”?", place=str(self._sheet.path)), text("Make public")
+            text("Let anyone on the internet read “{place}”?", place=str(self._sheet.path)), text("Make public")
         ):
             return False
         draft = self._draft
@@ -293,9 +293,9 @@ class ObjectAccessPage(PropertyPage):
         self.grants.setEnabled(acl.is_readable)
         self.public.setEnabled(acl.is_readable and _EVERYBODY not in acl.grants)
         self.private.setEnabled(acl.is_readable and bool(acl.public_grants))
-        words = say("When this is saved anybody can read it, without keys.") if self._becomes_public() else ""
+        words = say("After saving, anyone can read it without keys.") if self._becomes_public() else ""
         if not acl.is_readable:
-            words = say("Some of these grants are written in a way that is not known here; change them in the console.")
+            words = say("Some of these grants are not recognized. Change them in the console.")
         show_words(self.warning, words)
         self.edited.emit()
 
@@ -349,7 +349,7 @@ class LinkPage(ActingPage):
         lasts = [(_lasting_words(minutes), str(minutes)) for minutes in _MINUTES]
         self.lasts.offer(lasts, str(_USUAL_MINUTES))
         self.version_field = Field(say("Version"), self.version)
-        self.make = push_button(say("Make link"), self._make, "primary")
+        self.make = push_button(say("Create link"), self._make, "primary")
         self.made = QWidget()
         self.shown = QPlainTextEdit()
         self.shown.setReadOnly(True)
@@ -360,7 +360,7 @@ class LinkPage(ActingPage):
         self.warning = plain("")
         copy = (self.copy, 0, Qt.AlignmentFlag.AlignLeft)
         column_of(self.shown, self.warning, copy, inside=self.made, margins=0, spacing=SPACE)
-        purpose, lasting = Field(say("What it is for"), self.purpose), Field(say("How long it is good"), self.lasts)
+        purpose, lasting = Field(say("Purpose"), self.purpose), Field(say("Valid for"), self.lasts)
         fields = [purpose, lasting, self.version_field, self.make]
         self.lay_out(card(say("Temporary link"), fields), self.made, self.outcome, 1)
         for box in (self.purpose, self.lasts, self.version):
@@ -387,7 +387,7 @@ class LinkPage(ActingPage):
             self.say_outcome("")
 
     def _offer(self, versions: Sequence[ObjectVersion]) -> None:
-        choices = [(say("The object as it is then"), _CURRENT)]
+        choices = [(say("The object at that time"), _CURRENT)]
         choices += [
             (f"{moment_words(one.modified) if one.modified else ''} {one.version}".strip(), one.version)
             for one in versions
@@ -405,7 +405,7 @@ class LinkPage(ActingPage):
         self.version_field.setVisible(is_reading and self.version.count() > 2)
 
     def _make(self) -> None:
-        self.act(say("Making it…"), self._made, self.make)
+        self.act(say("Creating…"), self._made, self.make)
 
     async def _made(self) -> str:
         method = str(self.purpose.currentData())
@@ -424,7 +424,7 @@ class LinkPage(ActingPage):
             )
         if link.ends_with_token:
             warning += " " + say("These keys are temporary. If they expire first, so does the link.")
-        warning += " " + say("It cannot be taken back, and it is not kept here.")
+        warning += " " + say("It cannot be revoked and is not stored.")
         self.warning.setText(warning)
         self.shown.setPlainText(link.address)
         self.made.show()

@@ -60,7 +60,7 @@ class ManySummaryPage(PropertyPage):
         self.facts = Facts()
         self.words = plain("dim")
         self.stop = push_button(say("Stop"), many.stop_counting)
-        facts = card(say("All that was chosen, with everything below"), [self.facts])
+        facts = card(say("Everything selected, including subfolders"), [self.facts])
         self.lay_out(facts, self.words, (self.stop, 0, Qt.AlignmentFlag.AlignLeft), 1, spacing=SPACE)
         many.changed.connect(Soon(self, self.refresh).ask)
         self.destroyed.connect(many.stop_counting)
@@ -93,7 +93,7 @@ class BulkProgress(QWidget):
         self.copy = push_button(say("Copy the list"), self._copy)
         self.failures = QPlainTextEdit()
         self.failures.setReadOnly(True)
-        self.failures.setAccessibleName(say("What failed"))
+        self.failures.setAccessibleName(say("Failures"))
         self.failures.setFixedHeight(_FAILURES_LINES * self.failures.fontMetrics().lineSpacing() + 2 * SPACE)
         buttons = row_of(self.stop, self.copy, 1, spacing=SPACE)
         column_of(self.words, self.bar, self.failures, buttons, inside=self, margins=0, spacing=SPACE)
@@ -139,23 +139,23 @@ class ManyChangesPage(PropertyPage):
         self._confirm = confirm
         self.classes = ChoiceBox()
         guard_wheel(self.classes)
-        choices = [(say("As they are"), _UNCHANGED), *((class_words(name), name) for name in CLASSES)]
+        choices = [(say("Unchanged"), _UNCHANGED), *((class_words(name), name) for name in CLASSES)]
         self.classes.offer(choices, _UNCHANGED)
         self.classes.setCurrentIndex(0)
         self.class_field = Field(say("Storage class"), self.classes)
-        hint = say("What an object has of other names stays as it is.")
+        hint = say("Other metadata of the objects is kept.")
         self.metadata = PairsCard(say("Metadata to add or replace"), say("Value"), hint, metadata_problem, theme)
         self.without = QLineEdit()
-        self.without_field = Field(say("Names to take away, with commas between them"), self.without)
+        self.without_field = Field(say("Names to remove, separated by commas"), self.without)
         self.apply = push_button(say("Change all…"), self._on_apply, "primary")
         self.restoring = RestoreCard()
-        self.restoring.state.setText(say("Those that are archived are restored, the others left alone."))
+        self.restoring.state.setText(say("Archived objects are restored, others are kept unchanged."))
         self.progress = BulkProgress(many)
         self.lay_out(
             self.progress,
             card(say("Storage class"), [self.class_field]),
             self.metadata,
-            card(say("Metadata to take away"), [self.without_field]),
+            card(say("Metadata to remove"), [self.without_field]),
             row_of(self.apply, 1),
             self.restoring,
             1,
@@ -182,7 +182,7 @@ class ManyChangesPage(PropertyPage):
         wrong = next(filter(None, (metadata_problem(name, "") for name in sorted(wanted.without))), None)
         self.without_field.show_error(say(wrong) if wrong else "")
         has_problem = self.metadata.problem is not None or wrong is not None
-        frozen = say("They cannot be read any more until they are restored; taking them out early costs extra.")
+        frozen = say("They cannot be read until they are restored. Early deletion is charged extra.")
         self.class_field.show_note(frozen if wanted.storage_class in FROZEN_CLASSES else "")
         self.apply.setEnabled(not wanted.is_empty and not has_problem and not self._many.state.is_changing)
 
@@ -194,13 +194,13 @@ class ManyChangesPage(PropertyPage):
 
     def _on_apply(self) -> None:
         tally = self._many.state.tally
-        question = text("Change all that was chosen, with everything below?")
+        question = text("Change everything selected, including subfolders?")
         if tally is not None and not self._many.state.is_counting:
             question = count_text("Change {count} object?", "Change {count} objects?", tally.objects)
         self._ask(question, text("Change all"), partial(self._many.change, self.wanted()))
 
     def _on_restore(self, days: int, speed: RestoreSpeed) -> None:
-        question = text("Restore all that is archived among them? Each is paid for.")
+        question = text("Restore all archived objects among them? Each is charged.")
         self._ask(question, text("Restore"), partial(self._many.restore, days, speed))
 
     def _ask(self, question: Text, action: Text, act: Callable[[], None]) -> None:
@@ -218,7 +218,7 @@ def _failure_words(path: str, error: AppError) -> str:
 
 def _report_words(report: BulkReport) -> str:
     return say(
-        "Changed: {changed}. As wanted already: {alone}. Failed: {failed}.",
+        "Changed: {changed}. Unchanged: {alone}. Failed: {failed}.",
         changed=count_words(report.changed),
         alone=count_words(report.left_alone),
         failed=count_words(report.failed),
@@ -263,7 +263,7 @@ class ObjectPropertiesDialogs:
             of_page("object.versions", say("Versions…"), say("Versions"), "clock"),
             of_page("object.metadata", say("Metadata…"), say("Metadata"), "form"),
             of_page("object.access", say("ACL of the object…"), say("Access"), "lock"),
-            of_page("object.storage", say("Storage class and restoring…"), say("Storage"), "bucket"),
+            of_page("object.storage", say("Storage class and restore…"), say("Storage"), "bucket"),
         ]  # fmt: skip
 
     def show(self, profile: str, place: ObjectPath | None, page: str, chosen: Sequence[ObjectEntry]) -> None:

@@ -109,9 +109,11 @@ class ObjectVersionsPage(ActingPage):
     async def load(self) -> None:
         found = await self._sheet.ask(lambda objects, path: objects.versions(path))
         self.table.versions.show(found)
-        words = say("Every version is kept and paid for until it is deleted here or by a rule of the bucket.")
+        words = say("Every version is kept and charged until it is deleted here or by a rule of the bucket.")
         if len(found) == 1 and found[0].version in _UNVERSIONED:
-            words = say("The bucket keeps no versions: what is overwritten or deleted is gone.")
+            words = say(
+                "Versioning of the bucket is not enabled, so overwritten or deleted objects cannot be undeleted."
+            )
         self.note.setText(words)
         self.rested()
 
@@ -142,7 +144,7 @@ class ObjectVersionsPage(ActingPage):
     async def _made_current(self, version: ObjectVersion) -> str:
         await self._sheet.change(lambda objects, path: objects.make_current(path, version.version))
         await self.load()
-        return say("It is the object again; what was current before is kept as a version.")
+        return say("It becomes the current version. The former one is kept as a previous version.")
 
     def _delete(self) -> None:
         if (chosen := self.table.chosen) is not None:
@@ -150,7 +152,7 @@ class ObjectVersionsPage(ActingPage):
 
     async def _deleted(self, version: ObjectVersion) -> str:
         of = moment_words(version.modified) if version.modified else version.version
-        question = text("Delete the version of {moment}? It cannot be brought back.", moment=of)
+        question = text("Delete the version of {moment}? This cannot be undone.", moment=of)
         # A mark that it was deleted holds nothing: without it the object is there as before.
         if not version.is_marker and not await self._confirm(question, text("Delete")):
             return ""
@@ -172,10 +174,10 @@ class RestoreCard(QWidget):
         self.state = plain("")
         self.days = QSpinBox()
         self.days.setRange(RESTORE_DAYS.start, RESTORE_DAYS.stop - 1)
-        self.days.setAccessibleName(say("Days it can be read"))
+        self.days.setAccessibleName(say("Valid for (days)"))
         self.days.setValue(_USUAL_DAYS)
         self.speed = ChoiceBox()
-        self.speed.setAccessibleName(say("Speed"))
+        self.speed.setAccessibleName(say("Restore speed"))
         standard = (say("Standard: some hours"), str(RestoreSpeed.STANDARD))
         expedited = (say("Expedited: minutes, at a higher price"), str(RestoreSpeed.EXPEDITED))
         self.speed.offer((standard, expedited), standard[1])
@@ -184,7 +186,7 @@ class RestoreCard(QWidget):
         days.setBuddy(self.days)
         self.button = push_button(say("Restore"), self._on_clicked)
         row = boxed_row(days, self.days, (self.speed, 1), self.button)
-        note = say("A copy that can be read is kept and paid for so many days; the object stays archived.")
+        note = say("A readable copy is kept and charged for this time. The object stays archived.")
         column_of(card(say("Restore"), [self.state, row, plain("small", note)]), inside=self, margins=0)
 
     def _on_clicked(self) -> None:
@@ -245,21 +247,21 @@ class ObjectStoragePage(ActingPage):
         if facts.is_frozen:
             words = say("It must be restored before its class can be changed.")
         elif self._wanted != facts.storage_class and self._wanted in FROZEN_CLASSES:
-            words = say("It cannot be read any more until it is restored; taking it out early costs extra.")
+            words = say("It cannot be read until it is restored. Early deletion is charged extra.")
         elif self._wanted != facts.storage_class and self._wanted == "WARM":
-            words = say("Keeping it costs less, reading it more; it is paid for 30 days at least.")
+            words = say("Lower storage cost, higher read cost. Charged for at least 30 days.")
         self.field.show_note(words)
 
     def _restore(self, days: int, speed: RestoreSpeed) -> None:
-        self.act(say("Asking…"), partial(self._restored, days, speed), self.restoring)
+        self.act(say("Requesting…"), partial(self._restored, days, speed), self.restoring)
 
     async def _restored(self, days: int, speed: RestoreSpeed) -> str:
         done = await self._sheet.change(lambda objects, path: objects.restore(path, days, speed))
         self._show(await self._sheet.facts())
         match done:
             case Restoring.BEGUN:
-                return say("The service has begun to restore it. Reload this page to see how far it is.")
+                return say("The restore has started. Reload this page to see its progress.")
             case Restoring.EXTENDED:
-                return say("It is restored already; the days were set anew.")
+                return say("The object is already restored. Its validity was updated.")
             case Restoring.GOES_ON:
-                return say("It is being restored already.")
+                return say("The object is already being restored.")

@@ -149,7 +149,7 @@ class TextEditorDialog(QDialog):
         self.text.setFocus()
         if self.words != words:  # it would be stored otherwise than it was
             self.text.setReadOnly(True)
-            self.title.setText(say("This text holds characters that cannot be edited here."))
+            self.title.setText(say("This text contains characters that cannot be edited here."))
             self.hint.setText(say("Download it, edit it with another program, and upload it again."))
             self._ask(_Matter.TROUBLE, is_said=True)
 

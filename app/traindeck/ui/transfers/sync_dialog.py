@@ -75,8 +75,8 @@ class SyncDialog(QDialog):
         self.folder.setAccessibleName(say("The folder on this computer"))
         self.folder.setPlaceholderText(say("The folder on this computer"))
         self.browse = push_button(say("Browse…"), self.choose)
-        self.up = QRadioButton(say("&Upload: make the bucket like the folder"))
-        self.down = QRadioButton(say("&Download: make the folder like the bucket"))
+        self.up = QRadioButton(say("&Upload: make the bucket match the folder"))
+        self.down = QRadioButton(say("&Download: make the folder match the bucket"))
         (self.up if options.goes_up else self.down).setChecked(True)
         ways = {
             CompareBy.SIZE_AND_TIME: say("Size and time"),
@@ -86,25 +86,25 @@ class SyncDialog(QDialog):
         self.compare = _choice(ways, options.compare)
         self.links = _choice(
             {
-                Links.SKIP: say("Left out, and named"),
-                Links.FOLLOW: say("Followed: what they lead to is moved"),
-                Links.KEEP: say("Kept as links"),
+                Links.SKIP: say("Skip and report"),
+                Links.FOLLOW: say("Follow: transfer their targets"),
+                Links.KEEP: say("Keep as links"),
             },
             options.links,
         )
-        self.delete = QCheckBox(say("&Remove what is only on the other side, at most"))
+        self.delete = QCheckBox(say("&Delete files that the other side does not have, at most"))
         self.delete.setChecked(options.delete)
-        self.most = number_box(0, _MOST_REMOVED, say("So many files may be removed at most"))
+        self.most = number_box(0, _MOST_REMOVED, say("Maximum number of files to delete"))
         self.most.setValue(options.max_delete)
         self.ignore = QPlainTextEdit(options.ignore)
         self.ignore.setFont(theme.mono_font())
         self.ignore.setPlaceholderText("*.tmp\ncache/")
         self.ignore.setTabChangesFocus(True)
         self.ignore.setFixedHeight(_IGNORE_LINES * self.ignore.fontMetrics().lineSpacing() + 2 * SPACE)
-        self.look = push_button(say("&Show what would change"), form.look)
+        self.look = push_button(say("&Preview"), form.look)
         self.summary = label(wraps=True)
-        self.table = FilesTable(theme, say("What would change"))
-        self.begin = push_button(say("&Begin"), self._begin)
+        self.table = FilesTable(theme, say("Preview of changes"))
+        self.begin = push_button(say("&Start transfer"), self._begin)
         self.close_button = push_button(say("Close"), self.reject)
         self.folder.textChanged.connect(lambda words: form.choose(folder=words))
         self.up.toggled.connect(lambda goes_up: form.choose(goes_up=goes_up))
@@ -127,7 +127,7 @@ class SyncDialog(QDialog):
         rows.addRow(say("&Compare by:"), self.compare)
         rows.addRow(say("Lin&ks:"), self.links)
         rows.addRow("", row_of(self.delete, self.most, 2, spacing=HALF))
-        rows.addRow(say("&Leave out:"), self.ignore)
+        rows.addRow(say("S&kip:"), self.ignore)
         foot = row_of(self.look, 1, self.begin, self.close_button)
         column_of(rows, self.summary, (self.table, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
 
@@ -188,5 +188,5 @@ def _summary(state: SyncState) -> str:
     if state.trouble is not None:
         return state.trouble.sentence()
     if state.stage is PlanStage.LOOKING:
-        return say("Looking what there is…")
-    return plan_words(state.plan) if state.plan else say("Nothing moves before you have seen what would change.")
+        return say("Scanning…")
+    return plan_words(state.plan) if state.plan else say("Nothing is transferred before you have seen the preview.")

@@ -176,7 +176,7 @@ class TransferFilesDialog(QDialog):
         self.table.show_model(self.model)
         self.footing = label("", "small")
         self.refresh = push_button(say("Refresh"), self._files.reload, tip=say("Refresh (F5)"))
-        tip = say("Copy the chosen lines, with their reasons (Ctrl+C)")
+        tip = say("Copy the selected lines, with their reasons (Ctrl+C)")
         self.copy = push_button(say("Copy lines"), self.copy_lines, tip=tip)
         top = row_of((self.summary, 1), self.filter)
         foot = row_of((self.footing, 1), self.refresh, self.copy, push_button(say("Close"), self.reject))
@@ -227,5 +227,5 @@ class TransferFilesDialog(QDialog):
             )
         else:
             self.footing.setText(
-                say_count("{count} file", "{count} files", count) if self._files.rows else say("No such files.")
+                say_count("{count} file", "{count} files", count) if self._files.rows else say("No matching files.")
             )

@@ -167,20 +167,20 @@ class TransferView(QWidget):
         self.trouble = label(role="small", wraps=True, copies=True)
         self.trouble.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self._acts: dict[TransferAction, QToolButton] = {}
-        self.begin = self._tool("check", say("Begin what was planned"), TransferAction.BEGIN)
+        self.begin = self._tool("check", say("Start the planned transfer"), TransferAction.BEGIN)
         self.pause = self._tool("pause", say("Pause (Space)"), TransferAction.PAUSE)
-        self.resume = self._tool("play", say("Go on (Space)"), TransferAction.RESUME)
+        self.resume = self._tool("play", say("Resume (Space)"), TransferAction.RESUME)
         self.retry = self._tool("again", say("Try again"), TransferAction.RETRY)
         self.verify = self._tool("shield", say("Verify again: compare size and MD5"), TransferAction.VERIFY)
         self.first = self._tool("first", say("Move to the front of the queue"), TransferAction.MOVE_FIRST)
         self.list = tool_button("runs", say("Show the files (Return)"), self.show_files)
         self.cancel = self._tool("close", say("Cancel transfer (Del)"), TransferAction.CANCEL)
-        tip = say("Take what is over out of the list; the files stay.")
+        tip = say("Remove finished transfers from the list. Files stay.")
         self.clear = push_button(say("Clear finished"), transfers.clear_finished, "flat", tip)
         self.rate = QToolButton()
         set_role(self.rate, "menu")
         self.rate.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.rate.setToolTip(say("How fast all transfers together may be"))
+        self.rate.setToolTip(say("Limit of all transfers together"))
         self.rate.setMenu(QMenu(self))
         self.rate.menu().aboutToShow.connect(self._offer_rates)
         self.tools = (self.begin, self.pause, self.resume, self.retry, self.verify, self.first, self.list, self.cancel)
@@ -250,9 +250,9 @@ class TransferView(QWidget):
         for group in (
             ((say("Show the files"), "Return", self.list),),
             (
-                (say("Begin what was planned"), "Space", self.begin),
+                (say("Start the planned transfer"), "Space", self.begin),
                 (say("Pause"), "Space", self.pause),
-                (say("Go on"), "Space", self.resume),
+                (say("Resume"), "Space", self.resume),
                 (say("Try again"), "", self.retry),
                 (say("Verify again"), "", self.verify),
                 (say("Move to the front of the queue"), "", self.first),
@@ -304,7 +304,7 @@ class TransferView(QWidget):
         dialog = QInputDialog(self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle(say("Limit of the transfers"))
-        dialog.setLabelText(say("Megabytes a second, for all transfers together:"))
+        dialog.setLabelText(say("MB/s, for all transfers together:"))
         dialog.setInputMode(QInputDialog.InputMode.DoubleInput)
         dialog.setDoubleDecimals(2)
         dialog.setDoubleRange(0.01, 100_000)

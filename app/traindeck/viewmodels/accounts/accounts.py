@@ -99,9 +99,7 @@ class KeyNews(QObject):
         self._notices.hold(
             KEYS + name,
             text("The keys of “{name}” are refused.", name=name),
-            text(
-                "{why} Everything that uses this account waits; with keys that work it all goes on.", why=refusal.title
-            ),
+            text("{why} Everything that uses this account is waiting for valid keys.", why=refusal.title),
             refusal.detail,
             mending=mending,
             topic=Topic(Subject.ACCOUNT, name),

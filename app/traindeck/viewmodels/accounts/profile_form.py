@@ -256,35 +256,35 @@ def validate(typed: ProfileFields, *, keys_may_stay: bool = False) -> dict[str, 
     """Each field's mistake that can be seen without asking anybody."""
     wrong: dict[str, Text] = {}
     if typed.name.casefold() in (LAB, ENVIRONMENT):
-        wrong["name"] = text("This name is taken by TrainDeck itself; choose another.")
+        wrong["name"] = text("This name is reserved by TrainDeck. Enter another one.")
     elif not is_profile_name(typed.name):
         wrong["name"] = text("1 to 40 letters, digits, “.”, “_” or “-”.")
     if not is_region(typed.region):
-        wrong["region"] = text("Choose a region, or write one as in the console's address: cn-north-4.")
+        wrong["region"] = text("Select a region, or enter one as in the URL of the console, e.g. cn-north-4.")
     if not keys_may_stay or typed.has_keys:
         wrong |= _wrong_keys(typed)
     for place in _ADDRESSES:
         address = str(getattr(typed, place))
         if address and not address.startswith(("https://", "http://")):
-            wrong[place] = text("Write the whole address, beginning with https://.")
+            wrong[place] = text("Enter the whole URL, beginning with https://.")
     if typed.work_in:
         try:
             ObjectPath.parse(typed.work_in)
         except InvalidInput:
-            wrong["work_in"] = text("Write it as obs://bucket/folder/.")
+            wrong["work_in"] = text("Enter it as obs://bucket/folder/.")
     if typed.proxy:
         try:
             parse_proxy(typed.proxy)
         except InvalidInput as error:
             wrong["proxy"] = error.hint
     elif typed.proxy_user or typed.proxy_password:
-        wrong["proxy"] = text("Whose user and password are these? Write http://host:port.")
+        wrong["proxy"] = text("The proxy is missing. Enter http://host:port.")
     return wrong
 
 
 def _wrong_keys(typed: ProfileFields) -> dict[str, Text]:
     wrong: dict[str, Text] = {}
-    odd = text("There are characters in it that no key has.")
+    odd = text("It contains characters that no key has.")
     if not typed.access_key:
         wrong["access_key"] = text("Paste the access key (AK).")
     elif not _is_key(typed.access_key):

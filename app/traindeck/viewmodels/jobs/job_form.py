@@ -250,8 +250,8 @@ class JobForm(QObject):
         kind = await self._disk.run(lambda _: _kind_of(path))
         if kind is None:
             raise InvalidInput(
-                text("“{file}” is neither a folder nor a script nor a job file.", file=path.name),
-                text("Drop the code folder, its start file (.py) or a job file (.toml)."),
+                text("“{file}” is not a folder, a script or a job file.", file=path.name),
+                text("Drop the code directory, its boot file (.py) or a job file (.toml)."),
             )
         if kind == _FOLDER:
             self.choose_code_folder(path)
@@ -320,7 +320,7 @@ class JobForm(QObject):
             self._become(replace(self.state, stage=None))
             raise
         self._clean = spec
-        self._become(replace(self.state, touched=frozenset(), stage=text("Sent {name}", name=run.name)))
+        self._become(replace(self.state, touched=frozenset(), stage=text("Submitted {name}", name=run.name)))
         self._scope.start("rest after sending", self._rest)
         self.submitted.emit(run)
 

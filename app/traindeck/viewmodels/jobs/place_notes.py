@@ -172,7 +172,7 @@ class PlaceNotes(QObject):
 
 def _without_bucket(one: _Typed, found: PlaceFacts) -> PlaceNote:
     bucket = found.path.bucket
-    words = text("There is no bucket “{bucket}”.", bucket=bucket)
+    words = text("The bucket “{bucket}” does not exist.", bucket=bucket)
     ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
     made = Remedy(text("Create the bucket {bucket}", bucket=bucket), ObjectPath(bucket), is_new=True)
     return PlaceNote(one.field, one.row, words, Tone.BAD, (*ways, made))
@@ -181,13 +181,13 @@ def _without_bucket(one: _Typed, found: PlaceFacts) -> PlaceNote:
 def _input_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
     folder = found.path.as_folder()
     if found.missing is Missing.CONTENT:
-        words = text("There is nothing at {place}.", place=str(found.path))
+        words = text("{place} does not exist.", place=str(found.path))
         ways = [Remedy(text("Use {place}", place=str(near)), near) for near in found.nearest]
         made = Remedy(text("Create the folder {place}", place=str(folder)), folder, is_new=True)
         return PlaceNote(one.field, one.row, words, Tone.BAD, (*ways, made))
     if found.takes_in and not found.is_object:
         names = ", ".join(found.takes_in[:_MOST_NAMED]) + (" …" if len(found.takes_in) > _MOST_NAMED else "")
-        words = text("“{name}” also takes in {names}.", name=found.path.name, names=names)
+        words = text("“{name}” also matches {names}.", name=found.path.name, names=names)
         slash = Remedy(text("Use {place}", place=str(folder)), folder)
         return PlaceNote(one.field, one.row, words, Tone.DOUBTFUL, (slash,))
     return PlaceNote(one.field, one.row, _amount(found))
@@ -195,8 +195,8 @@ def _input_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
 
 def _output_note(one: _Typed, found: PlaceFacts) -> PlaceNote:
     if found.missing is Missing.CONTENT or "{" in one.spelling or not found.count:
-        return PlaceNote(one.field, one.row, text("The run makes this folder."))
-    words = text("This folder is not empty: {amount}. Write {run} into it for a folder of each run.",
+        return PlaceNote(one.field, one.row, text("The run creates this folder."))
+    words = text("This folder is not empty: {amount}. Add {run} to give each run its own folder.",
                  amount=_amount(found), run="{run}")  # fmt: skip
     own = ObjectPath(found.path.bucket, found.path.as_folder().key + "{run}/")
     return PlaceNote(one.field, one.row, words, Tone.DOUBTFUL, (Remedy(text("Use {place}", place=str(own)), own),))

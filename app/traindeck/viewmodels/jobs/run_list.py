@@ -99,7 +99,7 @@ class RunList(QObject):
             self.again.ask(run)
 
     def _send_again(self, run: Run) -> None:
-        self._act("run again", run.id, partial(self._rerun, run.id), text("Running again…"))
+        self._act("run again", run.id, partial(self._rerun, run.id), text("Starting again…"))
 
     def check_again(self, run: Run) -> None:
         """Look once more whether a job without an answer exists."""
@@ -114,9 +114,9 @@ class RunList(QObject):
             len(runs),
         )
         if len(runs) == 1:
-            question = text("Stop “{name}”? What it has written so far stays.", name=runs[0].name)
+            question = text("Stop “{name}”? What it has written is kept.", name=runs[0].name)
         agreed = partial(confirm, question, text("Stop"))
-        self._act_on_all("stop", runs, agreed, self._service.stop, text("Asking the service to stop…"))
+        self._act_on_all("stop", runs, agreed, self._service.stop, text("Requesting to stop…"))
 
     def remove(self, run_ids: Sequence[str], confirm: Confirm) -> None:
         """Delete runs that are over, when the user agrees."""
@@ -128,7 +128,7 @@ class RunList(QObject):
         )
         if len(runs) == 1:
             question = text(
-                "Delete “{name}” from the list and its job from the service? What it wrote to OBS stays.",
+                "Delete “{name}” and its job at the service? What it wrote to OBS is kept.",
                 name=runs[0].name,
             )
         agreed = partial(confirm, question, text("Delete"))

@@ -174,7 +174,7 @@ class RunPage(QObject):
         """Bring the outputs into a folder of this computer."""
         run = self.state.run
         if run is not None and self._scope.start(f"fetch the outputs of {run.id}", lambda: self._fetch(run, target)):
-            self._become(replace(self.state, fetching=text("Fetching the outputs…"), fetched_to=None))
+            self._become(replace(self.state, fetching=text("Downloading the outputs…"), fetched_to=None))
 
     def _reading(self, what: str) -> str:
         return f"read the {what} of {self._task}"
@@ -276,7 +276,7 @@ def cost_words(run: Run) -> str:
 
 def head_facts(run: Run, now: datetime) -> list[str]:
     """How far it is; unknown is a dash, never nothing and never 0."""
-    facts = [say("Run time {time}", time=duration_words(run.run_seconds(now)))]
+    facts = [say("Duration {time}", time=duration_words(run.run_seconds(now)))]
     if not run.state.is_over:
         facts += [say("Progress {share}", share="–"), say("Time left {time}", time="–")]
     elif run.ended is not None:
@@ -298,7 +298,7 @@ _STATES = {
     RunState.PREPARING: (text("Preparing"), Tone.WAITING),
     RunState.SUBMITTING: (text("Submitting"), Tone.WAITING),
     RunState.UNCONFIRMED: (text("Unconfirmed"), Tone.DOUBTFUL),
-    RunState.NOT_SENT: (text("Not sent"), Tone.BAD),
+    RunState.NOT_SENT: (text("Not submitted"), Tone.BAD),
     RunState.CREATING: (text("Creating"), Tone.WAITING),
     RunState.PENDING: (text("Pending"), Tone.WAITING),
     RunState.RUNNING: (text("Running"), Tone.RUNNING),

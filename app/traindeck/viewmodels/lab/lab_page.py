@@ -173,7 +173,7 @@ class LabPage(QObject):
         await self._done(text("Stopping…"), self._service.stop)
 
     async def _empty(self, confirm: ConfirmLoss) -> None:
-        self._become(replace(self.state, work=text("Counting what would be removed…"), trouble=None))
+        self._become(replace(self.state, work=text("Counting what would be deleted…"), trouble=None))
         try:
             sight, held = await self._service.look(), await self._service.contents()
         finally:
@@ -193,7 +193,7 @@ class LabPage(QObject):
 
     def _say_removed(self, files: int) -> None:
         if self.state.work is not None:
-            words = text("Emptying… Files removed: {count}", count=count_words(files))
+            words = text("Emptying… Files deleted: {count}", count=count_words(files))
             self._become(replace(self.state, work=words))
 
     def _become(self, state: LabPageState) -> None:
@@ -211,7 +211,7 @@ async def _pause(seconds: float, woken: asyncio.Event) -> None:
 def _loss(sight: LabSight, held: LabDiskUsage) -> Loss:
     facts = [
         text(
-            "Buckets: {buckets}. Objects: {objects} ({size}). Jobs: {jobs}. They are removed for good.",
+            "Buckets: {buckets}. Objects: {objects} ({size}). Jobs: {jobs}. They are deleted permanently.",
             buckets=count_words(held.buckets),
             objects=count_words(held.objects),
             size=size_words(held.object_bytes),
@@ -219,8 +219,8 @@ def _loss(sight: LabSight, held: LabDiskUsage) -> Loss:
         ),
         *_live_facts(sight, held.live),
         *_company_facts(sight),
-        text("The runs in your list stay, with their logs and their code; so do the Lab's keys and settings."),
-        text("The Lab runs again by itself afterwards."),
+        text("The runs in your list are kept with their logs and code, and so are the keys and settings of the Lab."),
+        text("The Lab restarts automatically."),
     ]
     is_much = (held.objects or 0) >= _MANY_OBJECTS or (held.object_bytes or 0) >= _MANY_BYTES
     word = text("empty") if is_much else None
@@ -232,11 +232,11 @@ def _live_facts(sight: LabSight, live: Sequence[str]) -> list[Text]:
         return []
     names = ", ".join(live[:_NAMED]) + (" …" if len(live) > _NAMED else "")
     if not names:
-        return [text("Live jobs that end with it: {count}.", count=sight.live_jobs)]
-    return [text("Live jobs that end with it: {count} ({names}).", count=sight.live_jobs, names=names)]
+        return [text("Active jobs that stop with it: {count}.", count=sight.live_jobs)]
+    return [text("Active jobs that stop with it: {count} ({names}).", count=sight.live_jobs, names=names)]
 
 
 def _company_facts(sight: LabSight) -> list[Text]:
     if sight.owner is not LabOwner.NOBODY:
         return []
-    return [text("A command started it in the background; what still uses it there loses it.")]
+    return [text("A command started it in the background. Programs that still use it lose access.")]

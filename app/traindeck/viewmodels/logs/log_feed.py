@@ -313,7 +313,7 @@ class _LogReader:
         lines: list[str | Text] = []
         if began_anew:
             self._text, self._position, self._in_first_line = LogText(), 0, False
-            lines.append(text("— the service began this log anew; the old one is kept beside it —"))
+            lines.append(text("— the service started this log anew; the old one is kept next to it —"))
         data = self._file.read(self._position, _BLOCK_BYTES)
         has_more = len(data) == _BLOCK_BYTES
         end = self._position + len(data)
@@ -327,7 +327,7 @@ class _LogReader:
                 before, data = data[: gap.offset - self._position], data[gap.offset - self._position :]
                 lines += self._text.feed(before) + self._text.break_line()
                 missing = size_words(gap.missing)
-                lines.append(text("— {size} missing here: the service no longer had them —", size=missing))
+                lines.append(text("— {size} missing here: no longer available from the service —", size=missing))
                 self._position = gap.offset
         lines += self._text.feed(data)
         self._position = end

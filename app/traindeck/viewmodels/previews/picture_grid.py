@@ -179,7 +179,7 @@ async def drawn_page(calls: BlockingCalls, draw: Draw, page: PreviewPage | None,
     drawn = await calls.run(lambda _: draw(content, longest)) if content else None
     if drawn is None:
         raise NotShown(
-            text("The picture cannot be drawn: it is damaged or of an unusual kind."),
+            text("The picture cannot be shown: it is damaged or has an unusual format."),
             text("Download it and open it with another program."),
         )
     return drawn

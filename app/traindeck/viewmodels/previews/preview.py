@@ -232,7 +232,7 @@ def more_words(state: PreviewState) -> str:
         return ""
     first = state.pages[0]
     if isinstance(first, TextPage):
-        return say("There is more of it.") if state.has_more else ""
+        return say("There is more.") if state.has_more else ""
     count = sum(_rows_in(page) for page in state.pages)
     match first:
         case TablePage():
@@ -266,8 +266,8 @@ def grid_words(state: GridState, count: int) -> tuple[str, str, str]:
         return say(state.trouble.title), say(state.trouble.hint), ""
     if state.has_more:
         looked_at = say_count("Scanned {count} object.", "Scanned {count} objects.", state.looked_at)
-        return say("No pictures so far."), looked_at, found
-    return say("There are no pictures in this folder."), say("Choose an object to look into it."), found
+        return say("No pictures yet."), looked_at, found
+    return say("There are no pictures in this folder."), say("Select an object to preview it."), found
 
 
 def _kind_words(page: PreviewPage) -> str:

@@ -134,4 +134,4 @@ def _begins_words(title: str, letters: str) -> bool:
 
 
 def nothing_found(typed: str) -> str:
-    return say("Nothing is called “{words}”.", words=typed.strip())
+    return say("No matches for “{words}”.", words=typed.strip())

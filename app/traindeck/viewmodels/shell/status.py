@@ -12,9 +12,9 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, REGIONS, Profile
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run, duration_words
+from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import CHINESE, say, spoken
+from traindeck.domain.texts import CHINESE, say, say_count, spoken
 from traindeck.domain.transfers.records import TransferState
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 
@@ -161,13 +161,13 @@ class Status(QObject):
 
     def live_words(self) -> str:
         live = self.state.live
-        return say("Live jobs: –") if live is None else say("Live jobs: {count}", count=live)
+        return say("Active jobs: –") if live is None else say("Active jobs: {count}", count=live)
 
     def price_words(self) -> str:
         """Never 0 for a job that bills: what is not known is said so."""
         if self.state.paid is None:
-            return say("Price: –")
-        return say("Price: unknown") if self.state.paid else say("Price: nothing bills")
+            return say("Cost: –")
+        return say("Cost: unknown") if self.state.paid else say("Cost: none right now")
 
     def rate_words(self) -> str:
         if not self.state.moving:
@@ -178,17 +178,22 @@ class Status(QObject):
 
     def answer_words(self) -> str:
         if self.state.last_answer is None:
-            return say("No answer yet") if self.state.live else ""
+            return say("No response yet") if self.state.live else ""
         age_s = max(0.0, (datetime.now(UTC) - self.state.last_answer).total_seconds())
         if age_s < 2:
-            return say("Answered just now")
-        return say("Answered {age} ago", age=age_words(age_s))
+            return say("Updated just now")
+        return say("Updated {age}", age=age_words(age_s))
 
 
 def age_words(seconds: float) -> str:
+    """How long ago; from a minute on coarse, for nobody reads seconds of an hour."""
     if seconds < 60:
-        return say("{count} s", count=int(seconds))
-    return duration_words(seconds)
+        return say("{count} s ago", count=int(seconds))
+    if seconds < 3600:
+        return say("{count} min ago", count=int(seconds // 60))
+    if seconds < 86400:
+        return say("{count} h ago", count=int(seconds // 3600))
+    return say_count("{count} day ago", "{count} days ago", int(seconds // 86400))
 
 
 def region_words(region: str) -> str:

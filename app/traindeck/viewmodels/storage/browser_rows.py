@@ -105,7 +105,7 @@ class BrowserRows(QObject):
                     count,
                     most=MOST_CHOSEN,
                 ),
-                text("Choose fewer, or the folder they are in."),
+                text("Select fewer, or the folder that contains them."),
             )
         ids = [self.id_at(rank) for first, last in ranges for rank in range(first, last + 1)]
         index = self._index

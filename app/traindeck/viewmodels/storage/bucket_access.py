@@ -145,7 +145,7 @@ class BucketAccess(QObject):
         """Why it cannot be added; None: it was."""
         grants = self.state.grants
         if grants is None:
-            return text("The grants may not be read, so none can be added.")
+            return text("You do not have permission to read the grants, so none can be added.")
         problem = grant_problem(grant, grants.grants)
         if problem is None:
             self._become(replace(self.state, grants=replace(grants, grants=(*grants.grants, grant))))
@@ -186,8 +186,8 @@ class BucketAccess(QObject):
             is_other = is_other or not (await access.acl(ObjectPath(self.bucket))).is_same(state.acl)
         if is_other:
             raise Conflict(
-                text("Somebody else changed who may reach “{bucket}” meanwhile.", bucket=self.bucket),
-                text("Nothing was saved. Reload, look at it, and make your change again."),
+                text("The access settings of “{bucket}” were changed by someone else.", bucket=self.bucket),
+                text("Nothing was saved. Reload, check the settings, and make your change again."),
             )
 
     def _loss(self, state: AccessState) -> Loss | None:
@@ -199,13 +199,13 @@ class BucketAccess(QObject):
             facts.append(text("Anyone on the internet will be able to {what}, without an account.", what=what))
         facts += [finding.title for finding in self._denials(state)]
         if state.changes_policy and state.policy and recognised(state.policy, self.bucket) is None:
-            facts.append(text("The policy that is there now is none of the templates and will be replaced."))
+            facts.append(text("The current policy does not match a template and will be replaced."))
         if not facts:
             return None
-        question = text("Save the rights of “{bucket}”?", bucket=self.bucket)
+        question = text("Save the permissions of “{bucket}”?", bucket=self.bucket)
         action = text("Save")
         if opened and state.now.is_public:
-            question = text("Open “{bucket}” further?", bucket=self.bucket)
+            question = text("Make “{bucket}” more public?", bucket=self.bucket)
         elif opened:
             question = text("Make “{bucket}” public?", bucket=self.bucket)
             action = text("Make public")

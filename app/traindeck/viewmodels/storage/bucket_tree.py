@@ -191,7 +191,7 @@ class BucketTree(Stateful):
         planned: list[Transfer] = []
         is_meant = False
         try:
-            self._say(text("Looking at what was dropped…"))
+            self._say(text("Reading the dropped files…"))
             places = await self._disk.run(lambda _: _seen(drop.sources))
             for order in uploads_of(drop.profile, places, drop.target):
                 planned.append(await self._mover.planned(order, is_preview=True))
@@ -255,7 +255,7 @@ class BucketTree(Stateful):
         keys = next((source.name for source in drop.sources if is_credentials_name(source.name)), "")
         if keys:
             question = text(
-                "“{name}” seems to hold access keys. Upload it to {target} all the same?", name=keys, target=target
+                "“{name}” seems to contain access keys. Upload it to {target} anyway?", name=keys, target=target
             )
             return _UPLOAD if await drop.confirm(question, text("Upload")) else ""
         replaced = sum(row.replaced_files for row in planned)
@@ -358,13 +358,13 @@ def _seen(sources: Sequence[Path]) -> list[tuple[Path, bool]]:
 def _about_packing(small: Sequence[_Amount]) -> list[Text]:
     files, size_bytes = sum(amount.files for amount in small), sum(amount.size_bytes for amount in small)
     many = text(
-        "These are many small files, {size} each on average. Each job that reads them has to ask for every one; "
-        "sending them takes about as long either way.",
+        "These are many small files, {size} each on average. Jobs request every file separately; "
+        "uploading takes about as long either way.",
         size=size_words(size_bytes // files),
     )
     packed = text(
-        "Packed, they become tar files of up to {size} MiB with an index beside them. tar and WebDataset read "
-        "them; training code that opens single files has to read the tar files instead.",
+        "They can be packed into tar files of up to {size} MiB with an index. tar and WebDataset "
+        "can read them; training code that opens single files has to read the tar files instead.",
         size=SHARD_BYTES // 1024**2,
     )
     return [many, packed]

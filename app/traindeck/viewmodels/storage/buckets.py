@@ -224,22 +224,22 @@ def contents_words(contents: BucketContents) -> Text:
     if contents.objects or contents.old_versions:
         lines.append(text("Objects: {count}", count=count_words(contents.objects)))
     if contents.old_versions:
-        lines.append(text("Older versions of them: {count}", count=count_words(contents.old_versions)))
+        lines.append(text("Previous versions: {count}", count=count_words(contents.old_versions)))
     if contents.markers:
-        lines.append(text("Marks of deleted objects: {count}", count=count_words(contents.markers)))
+        lines.append(text("Delete markers: {count}", count=count_words(contents.markers)))
     if contents.size_bytes:
-        lines.append(text("Together {size}", size=size))
+        lines.append(text("Total {size}", size=size))
     if contents.fragments:
-        lines.append(text("Unfinished uploads: {count}", count=count_words(contents.fragments)))
+        lines.append(text("Fragments: {count}", count=count_words(contents.fragments)))
     return reduce(lambda some, more: text("{some}\n{more}", some=some, more=more), lines)
 
 
 def _loss(bucket: str, contents: BucketContents) -> Loss:
     if contents.is_empty:
-        hint = text("Its name stays blocked for about half an hour; then anybody can take it.")
+        hint = text("Its name is reserved for about half an hour. Then anyone can use it.")
         return Loss(text("Delete the empty bucket “{bucket}”?", bucket=bucket), (hint,), text("Delete"))
     question = text("Delete the bucket “{bucket}” with everything in it?", bucket=bucket)
-    final = text("All of it is deleted for good, older versions as well: nothing can be brought back.")
+    final = text("Everything is deleted permanently, including previous versions. This cannot be undone.")
     action, typed = text("Empty and delete"), text("{bucket}", bucket=bucket)
     return Loss(question, (contents_words(contents), final), action, typed)
 
@@ -313,11 +313,11 @@ def deleting_words(rule: LifecycleRule, now: Matching | None) -> str:
     counts = {"rule": line, "objects": count_words(now.objects), "old": count_words(now.old_enough)}
     if not now.is_all:
         return say(
-            "{rule}\nThat is more than {objects} objects now; of the first {objects}, {old} are old enough already.",
+            "{rule}\nMore than {objects} objects now; {old} of the first {objects} have already expired.",
             **counts,
         )
     return say(
-        "{rule}\nThat is {objects} objects now ({size}); {old} of them are old enough already.",
+        "{rule}\nObjects now: {objects} ({size}), already expired: {old}.",
         **counts,
         size=size_words(now.size_bytes),
     )

@@ -161,7 +161,7 @@ class Deleting(QObject):
                     self.arrived.emit(path)
         message = count_text("Undeleted {count} object.", "Undeleted {count} objects.", row.done_files)
         if not row.done_files:
-            message = text("There was nothing to restore.")
+            message = text("There was nothing to undelete.")
         self.news.emit(News(message))
 
 

@@ -132,8 +132,8 @@ class Moving(QObject):
         async def put() -> None:
             if carried.profile != profile:
                 raise InvalidInput(
-                    text("These objects are of another account: “{profile}”.", profile=carried.profile),
-                    text("No service copies between two accounts. Download them, then upload them here."),
+                    text("These objects belong to another account: “{profile}”.", profile=carried.profile),
+                    text("Objects cannot be copied between two accounts. Download them, then upload them here."),
                 )
             paths = [path for path in outermost(carried.paths) if not path.is_bucket]
             if carried.is_cut:
@@ -142,7 +142,7 @@ class Moving(QObject):
                 if path.holds(target):
                     raise InvalidInput(
                         text("“{target}” is inside “{source}”.", target=str(target), source=str(path)),
-                        text("Choose a place outside of it."),
+                        text("Select a path outside of it."),
                     )
             wanted, is_loss = await self._agreed(profile, target, [_Wanted(path, _name(path)) for path in paths], ask)
             if wanted:
@@ -213,8 +213,8 @@ class Moving(QObject):
             return
         if await self._mover.taken(profile, path.parent, [entry.name]):
             raise Conflict(
-                text("There is something called “{name}” already.", name=name),
-                text("Choose another name, or move that away first."),
+                text("“{name}” already exists.", name=name),
+                text("Enter another name, or move the existing item first."),
             )
         await self._carry_out(profile, [entry], path.parent, is_cut=True)
         there = path.parent.join(entry.name)
@@ -248,7 +248,7 @@ class Moving(QObject):
         for origin, wanted in origins.items():
             if taken := await self._mover.taken(profile, origin, [entry.name for entry in wanted]):
                 raise Conflict(
-                    text("There is something called “{name}” already.", name=min(taken).rstrip("/")),
+                    text("“{name}” already exists.", name=min(taken).rstrip("/")),
                     text("Nothing was moved back. Rename or move that away, then move the objects by hand."),
                 )
         for origin, wanted in origins.items():
@@ -287,7 +287,7 @@ def check_name(name: str, path: ObjectPath) -> None:
     if not name or name.strip(".") == "" or name.strip() != name:
         trouble = text("“{name}” cannot be a name.", name=name)
     elif "/" in name or "\\" in name or not name.isprintable():
-        trouble = text("“{name}” holds a slash or a character that cannot be shown.", name=ascii(name)[1:-1])
+        trouble = text("“{name}” contains a slash or a character that cannot be shown.", name=ascii(name)[1:-1])
     elif len((path.parent.key + name).encode()) >= MAX_KEY_BYTES:
         trouble = text("This name is too long: with its folders it has more than 1,024 bytes.")
     if trouble is not None:

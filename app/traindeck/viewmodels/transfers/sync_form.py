@@ -121,8 +121,8 @@ class SyncForm(QObject):
         folder = Path(options.folder.strip()).expanduser()
         if not folder.is_absolute():
             raise InvalidInput(
-                text("“{folder}” is not a whole path.", folder=options.folder.strip()),
-                text("Choose the folder, or type its path from the root or the drive on."),
+                text("“{folder}” is not a full path.", folder=options.folder.strip()),
+                text("Select the folder, or enter its full path."),
             )
         here, there = os.path.normpath(folder), str(self.place)
         kind, source, target = (Kind.UPLOAD, here, there) if options.goes_up else (Kind.DOWNLOAD, there, here)

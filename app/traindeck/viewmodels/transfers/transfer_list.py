@@ -253,7 +253,7 @@ class TransferList(QObject):
     def ask_to_remove(self, count: int, confirm: Confirm, act: Callable[[], None]) -> None:
         """Act only where the user means to remove so many files."""
         question = count_text("This deletes {count} file. Start?", "This deletes {count} files. Start?", count)
-        self._ask("ask before files are removed", question, text("Begin"), confirm, act)
+        self._ask("ask before files are removed", question, text("Start"), confirm, act)
 
     def _ask(self, name: str, question: Text, action: Text, confirm: Confirm, act: Callable[[], None]) -> None:
         async def ask() -> None:

@@ -38,26 +38,26 @@ class _KindWords(NamedTuple):
 _KINDS = {
     Kind.UPLOAD: _KindWords("↑", text("Upload"), text("To upload"), text("Uploaded")),
     Kind.DOWNLOAD: _KindWords("↓", text("Download"), text("To download"), text("Downloaded")),
-    Kind.COPY: _KindWords("→", text("Copy in the service"), text("To copy"), text("Copied")),
+    Kind.COPY: _KindWords("→", text("Copy in OBS"), text("To copy"), text("Copied")),
     Kind.PACK: _KindWords("▣", text("Pack into tar shards"), text("To pack"), text("Packed")),
-    Kind.CHECK: _KindWords("=", text("Verification: nothing moves"), text("To verify"), text("Verified")),
-    Kind.REMOVE: _KindWords("×", text("Delete"), text("To remove"), text("Deleted")),
-    Kind.RESTORE: _KindWords("↺", text("Restore deleted objects"), text("To restore"), text("Restored")),
+    Kind.CHECK: _KindWords("=", text("Verify only, no transfer"), text("To verify"), text("Verified")),
+    Kind.REMOVE: _KindWords("×", text("Delete"), text("To delete"), text("Deleted")),
+    Kind.RESTORE: _KindWords("↺", text("Undelete objects"), text("To undelete"), text("Undeleted")),
 }
 # These do not pass by themselves: somebody has to do something.
 _NEEDS_SOMEBODY = (WaitsFor.KEYS, WaitsFor.CLOCK, WaitsFor.DISK)
 _STATES = {
     TransferState.QUEUED: text("Waiting"),
-    TransferState.PLANNING: text("Looking what there is"),
-    TransferState.READY: text("Ready to begin"),
-    TransferState.CANCELLED: text("Cancelled"),
+    TransferState.PLANNING: text("Scanning…"),
+    TransferState.READY: text("Ready to start"),
+    TransferState.CANCELLED: text("Canceled"),
 }
 _WAITING = {
-    WaitsFor.NETWORK: text("Waits for the network"),
-    WaitsFor.SERVICE: text("Waits for the service"),
-    WaitsFor.KEYS: text("Waits for new keys"),
-    WaitsFor.CLOCK: text("Waits for the clock"),
-    WaitsFor.DISK: text("Waits for disk space"),
+    WaitsFor.NETWORK: text("Waiting for network"),
+    WaitsFor.SERVICE: text("Waiting for the service"),
+    WaitsFor.KEYS: text("Waiting for new keys"),
+    WaitsFor.CLOCK: text("Computer clock is wrong"),
+    WaitsFor.DISK: text("Waiting for disk space"),
     None: text("Waiting"),
 }
 _ITEM_TONES = {
@@ -76,11 +76,11 @@ _ITEM_TONES = {
 UNCONFIRMED = "–"
 _LEFT_OUT = {
     ItemState.WAITING: text("Waiting"),
-    ItemState.EQUAL: text("Equal"),
+    ItemState.EQUAL: text("Identical"),
     ItemState.SKIPPED: text("Skipped"),
-    ItemState.KEPT: text("Left alone"),
+    ItemState.KEPT: text("Kept"),
 }
-_NOT_DONE = {False: text("Not moved"), True: text("Could not be read")}
+_NOT_DONE = {False: text("Transfer failed"), True: text("Could not be read")}
 _FOUND = {
     ItemState.DIFFERENT: text("Different"),
     ItemState.MISSING_HERE: text("Missing at source"),
@@ -211,15 +211,15 @@ def next_try_words(row: TransferRow) -> str:
         return ""
     moment = exact_words(transfer.next_try)[11:]
     if not transfer.tries:
-        return say("Next try: {moment}", moment=moment)
-    return say("Next try: {moment}; tries that failed: {count}", moment=moment, count=f"{transfer.tries:,}")
+        return say("Next attempt: {moment}", moment=moment)
+    return say("Next attempt: {moment}; failed attempts: {count}", moment=moment, count=f"{transfer.tries:,}")
 
 
 def summary_words(state: TransferListState) -> str:
     """How many are under way, and how fast."""
     if state.bytes_per_s is not None:
-        return say("{count} under way, {rate}/s", count=state.live, rate=size_words(round(state.bytes_per_s)))
-    return say("{count} under way", count=state.live) if state.live else say("All done.")
+        return say("{count} active, {rate}/s", count=state.live, rate=size_words(round(state.bytes_per_s)))
+    return say("{count} active", count=state.live) if state.live else say("All done.")
 
 
 def trouble_words(state: TransferListState, chosen: Collection[int]) -> str:
@@ -252,9 +252,9 @@ def counts_words(row: TransferRow) -> str:
         _counted(text("{count} cannot be checked"), transfer.unknown_files),
         _counted(text("{count} verified"), verified),
         _counted(text("{count} skipped"), transfer.skipped_files),
-        _counted(text("{count} left alone"), transfer.kept_files),
+        _counted(text("{count} kept"), transfer.kept_files),
         _counted(text("{count} kept at source"), transfer.copied_files if is_over else 0),
-        _counted(text("{count} equal"), transfer.equal_files),
+        _counted(text("{count} identical"), transfer.equal_files),
     ]
     return " · ".join(filter(None, parts))
 
@@ -267,7 +267,7 @@ def plan_words(row: TransferRow) -> str:
     """What a plan would do, in one line."""
     transfer = row.transfer
     moves = transfer.files - transfer.removals - transfer.failed_files
-    parts = [] if moves or transfer.removals else [say("Nothing would change")]
+    parts = [] if moves or transfer.removals else [say("No changes")]
     if moves:
         what, count = say(_KINDS[transfer.kind].to_do), f"{moves:,}"
         if transfer.total_bytes is None:
@@ -276,12 +276,12 @@ def plan_words(row: TransferRow) -> str:
             size = size_words(transfer.total_bytes)
             parts.append(say("{what}: {count}, {size}", what=what, count=count, size=size))
     if transfer.removals:
-        parts.append(say("{what}: {count}", what=say("To remove"), count=f"{transfer.removals:,}"))
+        parts.append(say("{what}: {count}", what=say("To delete"), count=f"{transfer.removals:,}"))
     parts += [
-        _counted(text("cannot be moved: {count}"), transfer.failed_files),
-        _counted(text("left out: {count}"), transfer.skipped_files),
-        _counted(text("left alone: {count}"), transfer.kept_files),
-        _counted(text("equal: {count}"), transfer.equal_files),
+        _counted(text("cannot be transferred: {count}"), transfer.failed_files),
+        _counted(text("skipped: {count}"), transfer.skipped_files),
+        _counted(text("kept: {count}"), transfer.kept_files),
+        _counted(text("identical: {count}"), transfer.equal_files),
     ]
     return " · ".join(filter(None, parts))
 
@@ -295,24 +295,24 @@ def item_tone(item: Item) -> Tone:
 def item_words(item: Item, kind: Kind) -> str:
     """What became of one file."""
     if item.action is Action.LEAVE:
-        return say("Moved") if item.state is ItemState.DONE else say("Copied; still at both places")
+        return say("Moved") if item.state is ItemState.DONE else say("Copied, source kept")
     match item.state:
         case ItemState.QUEUED:
             is_removal = item.action is Action.REMOVE and kind is not Kind.RESTORE
-            return say("To remove") if is_removal else say(_KINDS[kind].to_do)
+            return say("To delete") if is_removal else say(_KINDS[kind].to_do)
         case ItemState.FAILED:
-            return say("Not restored") if kind is Kind.RESTORE else say(_not_done(item, kind))
+            return say("Not undeleted") if kind is Kind.RESTORE else say(_not_done(item, kind))
         case ItemState.DONE:
             pass
         case state:
             return say((_LEFT_OUT | _FOUND)[state])
     if item.action is Action.REMOVE and kind not in (Kind.REMOVE, Kind.RESTORE):
-        return say("Removed")
+        return say("Deleted")
     return say(_KINDS[kind].done)
 
 
 def _not_done(item: Item, kind: Kind) -> Text:
-    return text("Not removed") if item.action is Action.REMOVE else _NOT_DONE[kind is Kind.CHECK]
+    return text("Not deleted") if item.action is Action.REMOVE else _NOT_DONE[kind is Kind.CHECK]
 
 
 def confirmed_sign(item: Item) -> str:
@@ -325,7 +325,7 @@ def confirmed_sign(item: Item) -> str:
 
 def confirmed_words(item: Item) -> str:
     if confirmed_sign(item) == UNCONFIRMED:
-        return say("Not confirmed: the service does not say what its MD5 is, or nobody asked.")
+        return say("Not confirmed: the MD5 was not reported or not checked.")
     return say("Size and MD5 are confirmed.") if item.is_verified else ""
 
 
@@ -335,7 +335,7 @@ def result_names(kind: Kind) -> list[tuple[ItemState, str]]:
     if kind is Kind.CHECK:
         states += [(state, say(words)) for state, words in _FOUND.items()]
     else:
-        states.append((ItemState.EQUAL, say("Equal")))
+        states.append((ItemState.EQUAL, say("Identical")))
     return [*states, (ItemState.SKIPPED, say("Skipped")), (ItemState.FAILED, say(_NOT_DONE[kind is Kind.CHECK]))]
 
 

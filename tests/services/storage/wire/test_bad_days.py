@@ -170,7 +170,7 @@ async def test_a_condition_that_no_longer_holds_is_a_conflict_in_our_words(lab_o
         await plane.put(source, BytesBody(b"after"))
         with pytest.raises(Conflict, match=r"source.*somebody has changed it"):
             await plane.get(source, lambda piece: None, if_match=before.etag)
-        with pytest.raises(Conflict, match="somebody has changed it"):
+        with pytest.raises(Conflict, match="changed by someone else"):
             await plane.copy(source, target, if_match=before.etag)
         with pytest.raises(Conflict, match="shorter"):
             await plane.get(source, lambda piece: None, offset=100)
@@ -227,7 +227,7 @@ async def test_an_upload_that_somebody_else_ended_is_not_taken_for_done(lab_obs:
         with pytest.raises(NotFound, match="unfinished upload"):
             await plane.finish_upload(target, upload, parts)
         upload, parts = await uploaded(plane, target)
-        with pytest.raises(Conflict, match="put together"):
+        with pytest.raises(Conflict, match="assembled"):
             await plane.finish_upload(target, upload, [Part(1, len(CONTENT), "0" * 32)])
 
 

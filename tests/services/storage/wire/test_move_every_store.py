@@ -72,7 +72,7 @@ async def test_many_are_looked_up_and_removed(store: Store, tmp_path: Path) -> N
 async def test_what_was_removed_comes_back_where_versions_are_kept(store: Store, tmp_path: Path) -> None:
     bucket = new_bucket(store)
     if not keeps_versions_now(store, bucket):
-        pytest.skip("keeps no versions")
+        pytest.skip("is not enabled")
     async with store.plane() as plane, working(tmp_path / "home", plane) as engine:
         assert await plane.keeps_versions(bucket.bucket)
         for key in ODD_FILES:

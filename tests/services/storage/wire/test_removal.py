@@ -63,7 +63,7 @@ async def test_what_may_not_be_deleted_is_named(lab: LabProcess, lab_obs: Store,
         refused = await plane.remove(bucket, ["a", "kept/b", "c", "kept/\x01"])
         assert sorted(one.key for one in refused) == ["kept/\x01", "kept/b"]
         assert {one.code for one in refused if one.key == "kept/b"} == {"AccessDenied"}
-        assert all("may not do this" in say(one.message) for one in refused)
+        assert all("do not have permission to do this" in say(one.message) for one in refused)
         assert await left(plane, bucket) == ["kept/\x01", "kept/b"]
     client.close()
 

@@ -96,7 +96,7 @@ async def test_a_wrong_password_of_the_proxy_is_said_once(scheme: str) -> None:
 
 async def test_a_proxy_that_says_no_and_one_that_is_not_there_are_named(unused_port: int) -> None:
     async with HttpProxy(forbids=True) as proxy, plane_at("https://obs.example.test", proxy=proxy.url) as plane:
-        with pytest.raises(Unreachable, match="does not let us through"):
+        with pytest.raises(Unreachable, match="does not allow access"):
             await plane.head(PATH)
     async with plane_at("https://obs.example.test", proxy=f"127.0.0.1:{unused_port}") as plane:
         with pytest.raises(Unreachable, match=f"127.0.0.1:{unused_port} does not answer"):

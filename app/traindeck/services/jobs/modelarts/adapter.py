@@ -160,8 +160,11 @@ class ModelArtsTraining:
 
     def _lost(self, detail: str) -> AnswerLost:
         return AnswerLost(
-            text("It is not known yet whether {host} took the job.", host=self._account.service.host),
-            text("It is looked up by its name and never sent twice; until it is found it may exist and bill."),
+            text(
+                "No response from {host}, so it is not known whether the job was submitted.",
+                host=self._account.service.host,
+            ),
+            text("TrainDeck looks it up by name and never submits twice. Until it is found, it may be charged."),
             detail,
         )
 
@@ -195,8 +198,8 @@ async def find_project(
     """The id of the account's project in the region of the profile."""
     if not profile.has_training:
         raise InvalidInput(
-            text("The account “{name}” has storage only: it names no address of ModelArts.", name=profile.name),
-            text("Give the address of ModelArts in its settings, or use another account for jobs."),
+            text("The account “{name}” has storage only: it has no ModelArts endpoint.", name=profile.name),
+            text("Enter the ModelArts endpoint in its settings, or use another account for jobs."),
         )
     region = profile.region
     account = ModelArtsAccount(profile.iam_url, profile, credentials, calls, refused)

@@ -50,5 +50,5 @@ def _read(answer: requests.Response, skipped: int, most_bytes: int) -> bytes:
 
 def _failed(detail: str) -> ServiceTrouble:
     return ServiceTrouble(
-        text("The file of the log could not be fetched."), text("It is tried again at the next look."), detail
+        text("The log file could not be downloaded."), text("Will try again on the next refresh."), detail
     )

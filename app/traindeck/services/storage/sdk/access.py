@@ -113,15 +113,15 @@ class ObsAccess:
             raise InvalidInput(text("The list of grants is empty."), text("Leave at least the one of the owner in it."))
         if not self.can_deliver and any(grant.delivered for grant in acl.grants):
             raise NotOffered(
-                text("This way of signing cannot hand grants on to the objects of a bucket."),
+                text("This signature cannot apply grants to the objects of a bucket."),
                 text("Set the signature of the account to “OBS”, or grant it on the objects."),
             )
         await self._account.ask(lambda client: _write(client, place, acl=_spelled(acl, before.owner, place)), place)
         # The SDK leaves out silently what the dialect has no word for.
         if set((await self.acl(place)).grants) != set(acl.grants):
             raise Conflict(
-                text("The grants of “{place}” are not what was sent.", place=str(place)),
-                text("Look at them again: the service left some out, or somebody else changed them just now."),
+                text("The grants of “{place}” were not saved as requested.", place=str(place)),
+                text("Check them again: the service omitted some, or someone else changed them."),
             )
 
     async def set_canned_acl(self, place: ObjectPath, canned: CannedAcl) -> None:
@@ -162,7 +162,7 @@ class ObsAccess:
         """Conflict: it is there already, and stays as it was."""
         problem = name_problem(wanted.name)
         if problem is not None:
-            raise InvalidInput(text("“{name}” cannot be the name of a bucket.", name=wanted.name), problem)
+            raise InvalidInput(text("“{name}” cannot be used as a bucket name.", name=wanted.name), problem)
         name, host = wanted.storage_class, self._account.service.host
         known = text("Available: {names}.", names=", ".join(self.storage_classes))
         if name and name not in list(StorageClass):
@@ -225,8 +225,8 @@ class ObsAccess:
         except (NoRight, NotFound):
             return  # it may be of somebody else, or ours without the right to look: making it will tell
         raise Conflict(
-            text("The bucket “{bucket}” is there already.", bucket=name),
-            text("It stays as it is. Choose another name, or change this one in its settings."),
+            text("The bucket “{bucket}” already exists.", bucket=name),
+            text("It was not changed. Enter another name, or change it in its settings."),
         )
 
     def _check_offered(self, answer: Any) -> None:
@@ -235,8 +235,8 @@ class ObsAccess:
         if answer.status < 300 and not self._account.is_foreign:
             self._account.body(answer)
         raise NotOffered(
-            text("{host} does not have this.", host=self._account.service.host),
-            text("Rights are set in another way there; ask who runs it."),
+            text("{host} does not support this.", host=self._account.service.host),
+            text("Permissions are managed differently there. Ask the operator."),
             self._account.refusal(answer).detail,
         )
 
@@ -261,8 +261,8 @@ def _spelled(acl: Acl, owner: str, place: ObjectPath) -> Any:
 
 def unreadable_grants(place: ObjectPath) -> NotOffered:
     return NotOffered(
-        text("Some grants of “{place}” are written in a way that is not known here.", place=str(place)),
-        text("Change them in the console: they would be lost if the list was written from here."),
+        text("Some grants of “{place}” are not recognized.", place=str(place)),
+        text("Change them in the console. They would be lost if the list were saved here."),
     )
 
 
@@ -287,10 +287,10 @@ async def _if_allowed(asking: Awaitable[Any]) -> Any:
 def _half_made(error: AppError, bucket: str) -> AppError:
     if isinstance(error, ServiceTrouble):  # the policy may be there, and only the answer got lost
         return ServiceTrouble(
-            text("The bucket “{bucket}” was made; who gets in could not be confirmed: {trouble}",
+            text("The bucket “{bucket}” was created, but its access could not be confirmed: {trouble}",
                  bucket=bucket, trouble=error.title),
-            text("Look at its policy before you rely on it."),
+            text("Check its policy before you use it."),
             error.detail,
         )  # fmt: skip
-    title = text("The bucket “{bucket}” was made and is private: {trouble}", bucket=bucket, trouble=error.title)
+    title = text("The bucket “{bucket}” was created and is private: {trouble}", bucket=bucket, trouble=error.title)
     return type(error)(title, error.hint, error.detail)

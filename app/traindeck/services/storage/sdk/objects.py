@@ -85,8 +85,8 @@ class ObsObjects:
         now = await self.facts(path)
         if now.size_bytes != found.size_bytes or not change.is_done(now):
             raise Conflict(
-                text("“{place}” did not become what was asked for.", place=str(path)),
-                text("Somebody else may be changing it too. Look at it again, then decide."),
+                text("“{place}” was not changed as requested.", place=str(path)),
+                text("Someone else may be changing it too. Check it again before you continue."),
             )
         return now
 
@@ -147,9 +147,7 @@ class ObsObjects:
         """Made here, without asking anybody."""
         need_key(path)
         if not SHORTEST_LINK <= lasts <= LONGEST_LINK:
-            raise InvalidInput(
-                text("A link cannot be good for so long, or so short."), text("Choose from 1 minute to 7 days.")
-            )
+            raise InvalidInput(text("Validity must be 1 minute to 7 days."), text("Select 1 minute to 7 days."))
         if method not in ("GET", "PUT"):
             raise InvalidInput(text("A link is for reading or for writing."), text("Choose GET or PUT."))
         now = datetime.now(UTC)
@@ -191,7 +189,7 @@ class ObsObjects:
                     "The metadata of “{place}” would have {count} bytes.",
                     size, place=str(found.path),
                 ),
-                text("{most} bytes are the most for all names and values together; leave some out.",
+                text("All names and values together can have up to {most} bytes. Remove some.",
                      most=self.most_metadata_bytes),
             )  # fmt: skip
 
@@ -226,7 +224,7 @@ class ObsObjects:
         if found.encryption == CUSTOMER_KEYS:
             raise NotOffered(
                 text("“{place}” is encrypted with a key that only its uploader has.", place=str(path)),
-                text("Upload it again with what you want changed."),
+                text("Upload it again with your changes."),
             )
         head = _keeping(found, change)
         if found.size_bytes > ONE_COPY_BYTES:

@@ -186,9 +186,7 @@ class ObsSettings:
     async def set_quota(self, bucket: str, quota_bytes: int) -> None:
         """0: no limit."""
         if not 0 <= quota_bytes <= MOST_QUOTA_BYTES:
-            raise InvalidInput(
-                text("A quota is 0 to {most} bytes.", most=MOST_QUOTA_BYTES), text("0 stands for no limit.")
-            )
+            raise InvalidInput(text("A quota is 0 to {most} bytes.", most=MOST_QUOTA_BYTES), text("0 means no limit."))
         await self._set(bucket, _QUOTA, "StorageQuota", str(quota_bytes))
         self._check(await self._quota(bucket) == quota_bytes, bucket)
 
@@ -231,8 +229,8 @@ class ObsSettings:
         now = xml_of(await self._document(bucket, kind))
         if now != seen:
             raise Conflict(
-                text("Somebody has changed these settings of “{bucket}” meanwhile.", bucket=bucket),
-                text("Reload them, look at what is there now, and make your change again."),
+                text("These settings of “{bucket}” were changed by someone else.", bucket=bucket),
+                text("Reload and check them, then make your change again."),
             )
         if root is not None:
             await self._put(bucket, kind, root)
@@ -284,9 +282,9 @@ class ObsSettings:
     def _check(self, is_so: bool, bucket: str) -> None:
         if not is_so:
             raise ServiceTrouble(
-                text("{host} took the change of “{bucket}” and did not do it.", host=self._account.service.host,
+                text("{host} accepted the change of “{bucket}” but did not apply it.", host=self._account.service.host,
                      bucket=bucket),
-                text("Reload to see what is set now, then try again."),
+                text("Reload to see the current settings, then try again."),
             )  # fmt: skip
 
 
@@ -294,7 +292,7 @@ def _written(make: Callable[[Any], ET.Element], rules: object) -> ET.Element:
     try:
         return make(rules)
     except ValueError:
-        raise _unusable(text("A value holds a character that cannot be written.")) from None
+        raise _unusable(text("A value contains a character that cannot be written.")) from None
 
 
 def _unusable(wrong: Text) -> InvalidInput:

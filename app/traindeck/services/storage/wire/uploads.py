@@ -73,8 +73,8 @@ class MultipartUploads(Objects):
         answer = await self.account.ask(Request("POST", target, {"uploads": None}, headers), fine=_NO_PARTS)
         if answer.status >= 300:
             raise NotOffered(
-                text("{host} takes files in one piece only.", host=self.account.service.host),
-                text("Nothing to do: the file is sent whole."),
+                text("{host} does not support multipart uploads.", host=self.account.service.host),
+                text("No action needed: the file is uploaded as a whole."),
                 self.account.refusal(answer).detail,
             )
         root = self._of_one(answer, "InitiateMultipartUploadResult", "InitiateMultipartUpload")
@@ -180,8 +180,8 @@ class MultipartUploads(Objects):
             is_foreign_list = self.account.is_foreign and b"<ListMultipartUploadsResult" not in answer.body
             if is_first and (answer.status >= 300 or is_foreign_list):
                 raise NotOffered(
-                    text("{host} does not list unfinished uploads.", host=self.account.service.host),
-                    text("Its own console may show them; this service may also keep none."),
+                    text("{host} does not list fragments.", host=self.account.service.host),
+                    text("The console of the service may show them."),
                     self.account.refusal(answer).detail,
                 )
             root = document_of(self.account, answer, "ListMultipartUploadsResult")

@@ -90,7 +90,7 @@ class PackPlanner:
         """Raises AppError when there is nothing to pack, or something that cannot be and may not be left out."""
         if self.order.rules.shard_bytes < LEAST_SHARD_BYTES or self.order.rules.shard_files < 1:
             raise InvalidInput(
-                text("A shard cannot be so small."), text("Give at least 64 KiB, and at least one file for each.")
+                text("The shard size is too small."), text("Specify at least 64 KiB, and at least one file for each.")
             )
         self._check_places()
         await self.journal.forget_problems(self.transfer_id)
@@ -112,13 +112,13 @@ class PackPlanner:
                     file=self._first.name,
                     words=first.title,
                 ),
-                text("Nothing was sent. Mend them, or leave them out (--skip-unreadable on the command line)."),
+                text("Nothing was uploaded. Repair the files, or skip them (--skip-unreadable on the command line)."),
                 first.detail,
             )
         if not self._shards:
             raise NotFound(
-                text("There are no files in {place} that could be packed.", place=self.order.source),
-                text("Look into the folder, and at the rules that leave files out."),
+                text("{place} contains no files to pack.", place=self.order.source),
+                text("Check the folder, and the rules that exclude files."),
             )
         await self._check_target()
         await self._forget_rest()
@@ -140,7 +140,7 @@ class PackPlanner:
         if is_inside:
             raise InvalidInput(
                 text("“{target}” is inside “{source}”.", target=order.target, source=order.source),
-                text("Pack into a folder beside it."),
+                text("Pack into a folder next to it."),
             )
 
     # What there is
@@ -190,7 +190,7 @@ class PackPlanner:
             if len(self._shards) >= MOST_SHARDS:
                 raise InvalidInput(
                     text("That would be more than {most} shards.", most=f"{MOST_SHARDS:,}"),
-                    text("Let each be larger."),
+                    text("Specify a larger shard size."),
                 )
             name = shard_name(len(self._shards))
             await self.journal.keep_shard(self.transfer_id, self._key(name), shard.content)
@@ -213,7 +213,7 @@ class PackPlanner:
             if number is not None and number >= count:
                 raise Conflict(
                     text("There are shards of another packing at {target}: {name}.", target=target, name=name),
-                    text("Remove them, or pack into another folder."),
+                    text("Delete them, or pack into another folder."),
                 )
             if number is not None and size_bytes != self._shards[number].size_bytes:
                 others.append(name)
@@ -228,7 +228,7 @@ class PackPlanner:
                     target=target,
                     name=others[0],
                 ),
-                text("Pack into another folder, or say that it may be replaced."),
+                text("Pack into another folder, or allow replacing it."),
             )
 
     async def _there(self) -> AsyncIterator[tuple[str, int]]:
@@ -324,6 +324,6 @@ def _unfit(name: str, size_bytes: int) -> AppError | None:
 
 def _unsafe(name: str) -> AppError:
     return InvalidInput(
-        text("“{name}” is no name a file could have.", name=name),
+        text("“{name}” cannot be used as a file name.", name=name),
         text("Rename the object; unpacked, it would stand outside its folder, or be a folder and a file at once."),
     )

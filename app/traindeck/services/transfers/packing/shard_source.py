@@ -209,7 +209,7 @@ class ShardSource:
         if isinstance(self.reader, BucketReader) and self.reader.trouble is not None:
             return self.reader.trouble
         return LocalTrouble(
-            text("Files of {name} change all the time, so it was not made.", name=item.name),
+            text("Files of {name} keep changing, so it was not created.", name=item.name),
             text("Wait until the program that writes them is done, then try again."),
         )
 

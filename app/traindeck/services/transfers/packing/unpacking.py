@@ -160,7 +160,7 @@ async def packed_bytes(place: PackedPlace) -> int | None:
 def no_index(place: str) -> NotFound:
     return NotFound(
         text("There is no index of shards at {place}.", place=place),
-        text("Name the folder that files were packed into; one whose packing was not finished has no index yet."),
+        text("Specify the folder with the packed files. There is no index until packing has finished."),
     )
 
 
@@ -233,7 +233,7 @@ class Unpacking:
         if is_empty:
             raise NotFound(
                 text("No file of that name is in {place}.", place=str(self._place.folder)),
-                text("See what is there with --list."),
+                text("Use --list to see the files."),
             )
         for one, content in self._links:
             await self._make_link(one, content)

@@ -1,0 +1,144 @@
+"""The words a user reads: the glossary is kept, in both languages, and nothing is said beside the catalogue."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import traindeck
+from traindeck.runtime.resources import resource
+
+PACKAGE = Path(traindeck.__file__).parent
+HAN = "\u4e00-\u9fff"
+# What the glossary replaces: pattern, the word to use, and the sentences in which it means something else.
+ENGLISH = [
+    (r"\(s\)", "count_text", ("time (s)",)),
+    (r"\banybod(y|ies)\b|\bsomebody\b|\beverybody\b", "anyone, someone, everyone", ()),
+    (r"\bfavourite|\bauthoris|\borganis|\bcolour|\bcancelled|\bcentre\b", "US spelling", ()),
+    (r"\bthrow[ns]? away\b|\bthrowing away\b", "delete", ()),
+    (r"\bfor good\b", "permanently", ()),
+    (r"\bunfinished uploads?\b", "fragment", ("The unfinished upload of",)),
+    (r"\bfetch(ed|ing)?\b", "download", ()),
+    (r"\bcode folder\b", "code directory", ()),
+    (r"\bown image\b|\bimage of your own\b", "custom image", ()),
+    (r"\blive jobs?\b|\blive runs?\b", "active job", ()),
+    (r"\banswer(s|ed|ing)?\b", "response, respond", ("answer yes to all prompts",)),
+    (r"\bbills\b|\band bill\b", "is charged", ()),
+    (r"\bgood for\b", "valid for", ()),
+    (r"\bolder versions?\b|\bold versions?\b", "previous version", ()),
+    (r"\bmarks? of delet", "delete marker", ()),
+    (r"\bis there already\b|\bthere already\b|\bis there twice\b", "already exists, appears twice", ()),
+    (r"\bGo on\b", "Continue, Resume", ()),
+    (r"\b(?-i:[Aa]ccount|[Jj]ob|[Rr]un|[Pp]roject) (?-i:id)\b", "ID", ()),
+    (r"\bmay not\b", "cannot, do not have permission to", ()),
+    (r"\bchosen\b", "selected", ()),
+    (r"\bwho gets in\b|\bwho may reach\b", "access", ()),
+    (
+        r"\bprofile\b(?! (add|use|list|check|remove)\b)", "account",
+        ("--profile", "“profile:{name}”", "{profile}", "$PROFILE"),
+    ),
+    (r"\b(OBS|IAM|ModelArts) address\b|\baddress of (OBS|IAM|ModelArts)\b", "endpoint", ()),
+]  # fmt: skip
+CHINESE = [
+    ("私有访问密钥", "秘密访问密钥", ()),
+    ("重新运行", "再次运行", ()),
+    ("显示日志", "查看日志", ()),
+    ("代码文件夹", "代码目录", ()),
+    ("断点", "检查点", ("断点续",)),
+    ("排队中", "等待中", ()),
+    ("最长运行时间", "自动停止", ()),
+    ("发送作业|已发送。", "提交", ()),
+    ("取回", "下载, 恢复", ()),
+    ("丢弃", "删除", ()),
+    ("旧版本", "历史版本", ()),
+    ("(?<!多)版本控制", "多版本控制", ()),
+    ("应答", "响应", ()),
+    ("小云|盒子", "本机模拟环境", ()),
+    ("未完成的上传", "碎片", ("{place}”未完成的上传",)),
+    ("重新读取|重新查看", "重新加载, 刷新", ()),
+    ("没有改动任何内容|没有任何改动", "未做任何更改", ()),
+    ("核对", "校验", ("请与来源文件核对", "请在控制台的“我的凭证”中核对")),
+    ("标头", "HTTP 头, 头域", ()),
+    ("不再询问", "不询问", ()),
+]
+# What a reader reads as it stands: code, names of programs and of formats, what one types.
+SAME = re.compile(
+    r"[\W\d_]*|[A-Z][\w.+ ]*|.*\b(NAME|MD5|OBS|DNS|TLS|ETag|content-type)\b.*|[^a-z]*(\{[^}]*\}[^a-z]*)+s?|\[y/N\]"
+)
+SETTERS = {
+    "setText", "setToolTip", "setPlaceholderText", "setWindowTitle", "setAccessibleName", "setStatusTip",
+    "setWhatsThis", "setTitle", "addAction", "addMenu", "addItem", "addTab", "QLabel", "QPushButton", "QCheckBox",
+    "QAction", "QRadioButton", "QGroupBox", "push_button", "note", "print",
+}  # fmt: skip
+# What is filled in, and what stands for code.
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}|%\([a-z_]+\)[sr]|%[sr]|主机:端口|镜像:标签")
+NO_WORDS = {"TrainDeck", "obs://bucket/folder/", "*.tmp\ncache/"}
+
+
+def catalogue() -> dict[str, str]:
+    words: dict[str, str] = json.loads(resource("translations", "zh_CN.json").read_text(encoding="utf-8"))
+    return words
+
+
+def found(words: str, pattern: str, fine: tuple[str, ...]) -> bool:
+    for phrase in fine:
+        words = words.replace(phrase, "")
+    return re.search(pattern, words, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize(("pattern", "instead", "fine"), ENGLISH, ids=[instead for _, instead, _ in ENGLISH])
+def test_english_keeps_the_glossary(pattern: str, instead: str, fine: tuple[str, ...]) -> None:
+    assert [words for words in catalogue() if found(words, pattern, fine)] == [], f"use: {instead}"
+
+
+@pytest.mark.parametrize(("pattern", "instead", "fine"), CHINESE, ids=[pattern for pattern, _, _ in CHINESE])
+def test_chinese_keeps_the_glossary(pattern: str, instead: str, fine: tuple[str, ...]) -> None:
+    assert [words for words in catalogue().values() if found(words, pattern, fine)] == [], f"use: {instead}"
+
+
+def test_no_translation_is_left_undone() -> None:
+    undone = [en for en, zh in catalogue().items() if not zh.strip() or (zh == en and not SAME.fullmatch(en))]
+    assert undone == []
+    assert [zh for zh in catalogue().values() if re.search(r"TODO|FIXME|XXX", zh)] == []
+
+
+def test_chinese_has_chinese_marks() -> None:
+    """Full-width marks beside Chinese, one space between Chinese and Latin letters, and one ellipsis."""
+    wrong = []
+    for words in catalogue().values():
+        bare = _PLACEHOLDER.sub("", words)
+        if re.search(rf"[{HAN}][,;?!]|[{HAN}]\((?!&|[A-Z]{{2}})|……|\.\.\.|[{HAN}]:(?!/)", bare):
+            wrong.append(words)
+        if re.search(rf"[{HAN}][A-Za-z0-9]|[A-Za-z0-9][{HAN}]", bare):
+            wrong.append(words)
+    assert wrong == []
+
+
+def spoken_past_the_catalogue() -> Iterator[str]:
+    for folder in ("ui", "cli", "viewmodels"):
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if not isinstance(node, ast.Call):
+                    continue
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if name not in SETTERS:
+                    continue
+                # Behind the words of a button stands what it looks like.
+                for given in node.args[:1] if name == "push_button" else node.args:
+                    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                        pieces = [given.value]
+                    elif isinstance(given, ast.JoinedStr):
+                        pieces = [part.value for part in given.values if isinstance(part, ast.Constant)]
+                    else:
+                        continue
+                    if any(re.search(r"[A-Za-z]{3}", str(piece)) and piece not in NO_WORDS for piece in pieces):
+                        yield f"{path.relative_to(PACKAGE)}:{node.lineno} {pieces}"
+
+
+def test_nothing_is_said_past_the_catalogue() -> None:
+    assert [*spoken_past_the_catalogue()] == []

@@ -16,6 +16,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
 from support.folder_cloud import FolderCloud, offline
+from support.list_host import ListHost
 from support.panel_bench import User, light_theme
 from support.preview_files import Shape, mindspore, npy, tarred, torch_zip, zipped
 from support.qt_support import Stalls
@@ -28,6 +29,7 @@ from traindeck.ui.previews.following import PreviewFollower
 from traindeck.ui.previews.pictures import drawn_picture
 from traindeck.ui.previews.preview_place import PreviewPlace
 from traindeck.ui.previews.preview_view import PreviewView
+from traindeck.ui.storage.active_list import ROWS
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.object_table import NAME
 from traindeck.viewmodels.previews.preview import Preview
@@ -89,8 +91,12 @@ class Bench:
         self.state = WindowState(cloud.paths.home / "window.json")
         self.place = PreviewPlace(self.state)
         self.follower = PreviewFollower(self.preview, self.tab, self.place, theme)
-        self.window = self.tab
-        self.window.resize(1000, 500)
+        self.window, place = ListHost(theme), self.place
+        toggle = self.window.active.tab_command(
+            "object.preview", "Preview", lambda _: place.toggle(), 0, shortcut="Space", scope=ROWS
+        )
+        self.window.take(self.tab, [toggle])
+        self.window.resize(1000, 600)
 
     @property
     def panel(self) -> PreviewView:
@@ -197,6 +203,7 @@ async def test_lists_are_sorted_narrowed_and_copied(tmp_path: Path, theme: Theme
         await on.choose("b.csv")
         table = on.panel.cells
         table.selectRow(1)
+        table.setFocus()
         qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: QGuiApplication.clipboard().text() == "file 1\t1")
 
@@ -239,7 +246,9 @@ async def test_who_asks_for_more_the_moment_a_page_came_gets_it(tmp_path: Path, 
 
 async def test_nothing_is_read_while_nobody_looks(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
-        on.place.toggle()
+        on.tab.table.setFocus()
+        await until(on.tab.table.hasFocus)
+        qtbot.keyClick(on.tab.table, Qt.Key.Key_Space)
         assert not on.place.is_open and not on.panel.isVisible()
         on.tab.table.select(on.rows().index("a.txt"))
         await until(lambda: on.preview.state.place == BUCKET.join("a.txt"))

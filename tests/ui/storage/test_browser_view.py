@@ -19,7 +19,7 @@ from traindeck.domain.storage.objects import Column, ObjectPath
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
-from traindeck.ui.storage.active_list import ONE
+from traindeck.ui.storage.active_list import ONE, ROWS
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.folder_commands import PackDialog, pack_command, verify_command
 from traindeck.ui.storage.object_table import SIZE
@@ -323,3 +323,45 @@ async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Pat
             dialog.go.click()
             assert begun[-1] == (DATA if chosen else BUCKET, ObjectPath("other", "shards/"))
             await until(lambda: on.view.findChild(PackDialog) is None)
+
+
+async def test_typing_finds_a_row_that_was_never_read_and_is_no_command(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        for number in range(600):
+            await on.cloud.storage.put(b"", BUCKET.join(f"long/row-{number:03}.txt"))
+        ran: list[int] = []
+        key = Command("x.r", "R", lambda: ran.append(1), shortcut="W", scope=ROWS)
+        on.host.commands.add(key)
+        on.browser.go(BUCKET.join("long/"))
+        await until(lambda: on.view.model.rowCount() == 600)
+        on.table.setFocus()
+        qtbot.keyClicks(on.table, "row-5")
+        await until(lambda: on.selected() == ["row-500.txt"])
+        on.browser.sort(Column.NAME, True)
+        await until(lambda: on.names()[0] == "row-599.txt")
+        qtbot.keyClicks(on.table, "99")
+        await until(lambda: on.selected() == ["row-599.txt"])
+        assert ran == []
+
+
+async def test_menus_differ_by_what_is_selected(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        found = {}
+        for name, chosen in (("file", ["a.bin"]), ("folder", ["data"]), ("several", ["data", "a.bin"]), ("none", [])):
+            on.select(*chosen)
+            found[name] = on.host.offered(on.view)
+            assert {"New folder…", "Upload files…", "Upload folder…", "Paste"} - set(found[name]) <= {"New folder…"}
+        assert len({tuple(offered) for offered in found.values()}) == 4
+        assert "Open" in found["folder"] and "Open" not in found["file"]
+        assert "Delete…" in found["several"] and "Delete…" not in found["none"]
+        on.browser.go(BUCKET.join("new/"))
+        await until(on.view.empty.isVisible)
+        menus: list[QPoint] = []
+        on.view.menu_wanted.connect(menus.append)
+        on.view.empty.customContextMenuRequested.emit(QPoint(5, 5))
+        assert menus and on.host.offered(on.view)["Upload files…"]
+        popup = QApplication.activePopupWidget()
+        assert popup is not None
+        popup.close()

@@ -39,17 +39,19 @@ Edits = Mapping[str, Edit]
 class HasEdits:
     """A panel that has something of its own for some of them, whichever of its widgets has the focus."""
 
-    def edits(self) -> Edits:
+    def edits(self, focused: QWidget) -> Edits:
+        """While one of its widgets has the focus."""
         raise NotImplementedError
 
 
 def edit_of(name: str, focused: QWidget | None = None) -> Edit | None:
     """The innermost one, from the widget with the focus outwards; what the panel of rows makes of it comes first."""
     rows: Edit | None = None
-    for widget in _outwards(focused or QApplication.focusWidget()):
+    focused = focused or QApplication.focusWidget()
+    for widget in _outwards(focused):
         if isinstance(widget, QAbstractItemView):
             rows = rows or _edits_of_rows(widget).get(name)
-        own = widget.edits() if isinstance(widget, HasEdits) else _edits_of(widget)
+        own = widget.edits(focused or widget) if isinstance(widget, HasEdits) else _edits_of(widget)
         if name in own:
             return own[name]
     return rows

@@ -444,7 +444,7 @@ class LogView(HasEdits, QWidget):
     def sizeHint(self) -> QSize:
         return QSize(80 * SPACE, 30 * SPACE)
 
-    def edits(self) -> Edits:
+    def edits(self, focused: QWidget) -> Edits:
         return {FIND: Edit(self.find_bar.open_bar, self._inside.isVisible)}
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFormLayout,
@@ -346,17 +346,3 @@ class CellsTable(QTableView):
             words.append(str(self.cells.headerData(column, Qt.Orientation.Horizontal)))
             width = max(metrics.horizontalAdvance(word[:60]) for word in words)
             self.setColumnWidth(column, min(_WIDEST, width + 2 * SPACE))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy()
-        else:
-            super().keyPressEvent(event)
-
-    def copy(self) -> None:
-        """The chosen cells, as a spreadsheet takes them."""
-        chosen = sorted((index.row(), index.column()) for index in self.selectedIndexes())
-        lines: dict[int, list[str]] = {}
-        for row, column in chosen:
-            lines.setdefault(row, []).append(self.cells.cell(row, column))
-        QGuiApplication.clipboard().setText("\n".join("\t".join(cells) for cells in lines.values()))

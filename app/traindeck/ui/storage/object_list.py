@@ -8,13 +8,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import count_text, say
 from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.dialogs import choose_files, choose_folder
-from traindeck.ui.kit.edits import REFRESH, Edit, Edits, HasEdits
+from traindeck.ui.kit.edits import FIND, REFRESH, Edit, Edits, HasEdits
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.object_drag import DropModel, TakesObjects
 from traindeck.viewmodels.ports import Confirm
@@ -95,9 +95,10 @@ class ObjectList(HasEdits, QWidget):
         super().showEvent(event)
         self.came.emit()
 
-    def edits(self) -> Edits:
-        """Its fields have their own."""
-        return self._edits
+    def edits(self, focused: QWidget) -> Edits:
+        """Its fields have their own, and what is previewed beside the rows is no object."""
+        is_beside = isinstance(focused, QAbstractItemView) and focused is not self.rows
+        return {name: edit for name, edit in self._edits.items() if not is_beside or name in (FIND, REFRESH)}
 
     def add_edits(self, edits: Edits) -> None:
         self._edits.update(edits)

@@ -247,7 +247,7 @@ async def empty_the_lab(hands: Hands) -> None:
     tell("emptied", facts=facts_of(page), bar=bar_words(hands), log=log)
     await press(page.stop)
     await hands.until(lambda: page.chip.text() == "Not running" and place.text() == "Lab (not running)")
-    await hands.click(buckets.refresh)
+    buckets.refresh()
     await hands.until(lambda: "The Lab is stopped." in hands.texts(buckets))
     await press(page.start)
     await hands.until(lambda: page.chip.text() == "Running" and place.text() == "Lab on this computer")

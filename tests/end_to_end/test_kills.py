@@ -62,6 +62,9 @@ def test_a_killed_lab_ends_the_run_and_not_the_window(home: Path) -> None:
         over = window.told("over")
         assert over["state"] == "Abnormal"
         assert "The Lab ended unexpectedly while the job was live" in over["log"]
+        assert "The Lab ended unexpectedly" in over["reason"] and "started again" in over["reason"]
+        files = [path.read_text("utf-8") for path in (home / "runs").rglob("*.log")]
+        assert files and not any("started again" in words for words in files), "what is only seen is not in the file"
         assert not [process for process in family if process.is_running() and process.status() != "zombie"]
         assert window.told("again")["state"] == "Running"
         window.must_be_well()

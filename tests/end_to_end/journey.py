@@ -30,7 +30,6 @@ from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.property_dialog import PropertyDialog
 from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.lab.lab_page_view import LabPageView
-from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.bucket_rules_pages import BucketTagsPage
@@ -511,9 +510,6 @@ async def read_the_menus(hands: Hands) -> None:
     await hands.until(hands.window.isActiveWindow)
     await hands.until(lambda: hands.window.commands.all())
     tell("palette wanted")
-    await hands.until(lambda: hands.window.findChildren(CommandPalette))
-    palette = hands.window.findChildren(CommandPalette)[0]
-    await hands.until(lambda: palette.typed.text() == "dark")
     await hands.until(lambda: hands.program.theme.chosen == "dark")
     tell("done")
 

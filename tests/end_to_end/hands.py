@@ -71,7 +71,9 @@ class Hands:
 
     # acting
 
-    async def click(self, widget: QWidget, place: QPoint | None = None, *, double: bool = False) -> None:
+    async def click(
+        self, widget: QWidget, place: QPoint | None = None, *, double: bool = False, right: bool = False
+    ) -> None:
         """Through the window system's door, so that what lies on top gets it."""
         window = widget.window()
         before = None
@@ -82,7 +84,8 @@ class Hands:
         handle = window.windowHandle()
         act = QTest.mouseDClick if double else QTest.mouseClick
         none = Qt.KeyboardModifier.NoModifier
-        await self._outside_of_tasks(lambda: act(handle, Qt.MouseButton.LeftButton, none, inside))
+        button = Qt.MouseButton.RightButton if right else Qt.MouseButton.LeftButton
+        await self._outside_of_tasks(lambda: act(handle, button, none, inside))
 
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         handle = (QApplication.activePopupWidget() or QApplication.activeWindow() or self.window).windowHandle()

@@ -19,6 +19,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QScrollArea, QToolButton, QWidget
 from reopening import open_old_home
+from tour.walk import tour
 
 from traindeck.bootstrap import Program, run_program
 from traindeck.domain.storage.objects import ObjectPath
@@ -715,6 +716,7 @@ JOURNEYS: dict[str, Journey] = {
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
         count_what_is_done, press_r_everywhere, come_again,
+        tour,
     )
 }  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 
 from support.servers.window_process import WindowProcess
 from support.servers.xvfb import Xvfb, is_installed
-from support.waiting import PATIENT_S
 
 
 def check(told: dict[str, Any], language: str) -> None:
@@ -41,23 +39,17 @@ def mnemonic(entry: str) -> str:
 def test_every_command_has_its_menu_its_letter_and_its_key_and_the_palette_is_typed_into(
     home: Path, manager: str
 ) -> None:
-    with Xvfb() as screen:
-        managing = None
-        if manager:
-            managing = subprocess.Popen([manager], env=os.environ | screen.environment, stderr=subprocess.DEVNULL)
-        try:
-            with WindowProcess(home, "read_the_menus", environment=screen.environment) as window:
-                window.told("window")
-                for language in ("English", "Chinese"):
-                    check(window.told("menus"), language)
-                told = window.told("window")
-                if not manager:  # what it does for a person
-                    screen.do("windowfocus", "--sync", told["id"])
-                window.told("palette wanted")
-                screen.do("key", "ctrl+k", "d", "a", "r", "k", "Return")
-                window.told("done")
-                window.must_be_well()
-        finally:
-            if managing is not None:
-                managing.terminate()
-                managing.wait(PATIENT_S)
+    with (
+        Xvfb(manager=manager) as screen,
+        WindowProcess(home, "read_the_menus", environment=screen.environment) as window,
+    ):
+        window.told("window")
+        for language in ("English", "Chinese"):
+            check(window.told("menus"), language)
+        told = window.told("window")
+        if not manager:  # what it does for a person
+            screen.do("windowfocus", "--sync", told["id"])
+        window.told("palette wanted")
+        screen.do("key", "ctrl+k", "d", "a", "r", "k", "Return")
+        window.told("done")
+        window.must_be_well()

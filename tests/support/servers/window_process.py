@@ -95,6 +95,11 @@ class WindowProcess:
         return self._process
 
     @property
+    def heard(self) -> list[dict[str, Any]]:
+        """All it has told so far."""
+        return list(self._heard)
+
+    @property
     def error_text(self) -> str:
         return self.stderr.read_text("utf-8", errors="replace")
 

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from support.waiting import PATIENT_S
 
-SCREEN = "1280x800x24"
+SCREEN = "1280x800"
 
 is_installed = bool(shutil.which("Xvfb") and shutil.which("xdotool"))
 
@@ -17,8 +17,12 @@ is_installed = bool(shutil.which("Xvfb") and shutil.which("xdotool"))
 class Xvfb:
     """Running between `with` and its end; `environment` leads a program to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: str = SCREEN, manager: str = "") -> None:
+        """`manager`: the window manager at it, where it is installed."""
+        self._size = size
+        self._manager = shutil.which(manager) if manager else None
         self._process: subprocess.Popen[bytes] | None = None
+        self._managing: subprocess.Popen[bytes] | None = None
         self.environment: dict[str, str] = {}
 
     def __enter__(self) -> Xvfb:
@@ -27,7 +31,7 @@ class Xvfb:
             try:
                 # The server looks for a free display itself and tells which one it took.
                 self._process = subprocess.Popen(
-                    ["Xvfb", "-displayfd", str(writing), "-screen", "0", SCREEN, "-nolisten", "tcp"],
+                    ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{self._size}x24", "-nolisten", "tcp"],
                     pass_fds=(writing,),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -40,6 +44,12 @@ class Xvfb:
             self.close()
             raise AssertionError("Xvfb did not start")
         self.environment = {"DISPLAY": f":{display}", "QT_QPA_PLATFORM": "xcb"}
+        if self._manager:
+            nothing = subprocess.DEVNULL
+            around = os.environ | self.environment
+            self._managing = subprocess.Popen(
+                [self._manager], env=around, stdin=nothing, stdout=nothing, stderr=nothing
+            )
         return self
 
     def __exit__(
@@ -59,12 +69,13 @@ class Xvfb:
         return done.stdout.decode()
 
     def close(self) -> None:
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(PATIENT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(PATIENT_S)
-        self._process = None
+        for process in (self._managing, self._process):
+            if process is None:
+                continue
+            process.terminate()
+            try:
+                process.wait(PATIENT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(PATIENT_S)
+        self._managing = self._process = None

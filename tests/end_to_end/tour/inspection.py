@@ -1,0 +1,206 @@
+"""Finds by measuring what a picture would show: cut words, widgets over each other, widgets without a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDockWidget,
+    QHeaderView,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QMainWindow,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QScrollBar,
+    QSizeGrip,
+    QSplitterHandle,
+    QStyle,
+    QStyleOptionComboBox,
+    QStyleOptionTab,
+    QTabBar,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
+
+_SLACK = 1
+"""Rounding at a scale of 150 or 200 %."""
+_HEADER_PADDING = 4
+
+
+def faults(top: QWidget) -> list[str]:
+    """All that is wrong with what is in sight, each in a line."""
+    return [*cut(top), *overlapping(top), *without_name(top)]
+
+
+def in_sight(top: QWidget) -> Iterator[QWidget]:
+    """What is seen of it, though only in part; what was scrolled away is not."""
+    for widget in (top, *top.findChildren(QWidget)):
+        if widget.window() is top.window() and widget.isVisible() and not widget.visibleRegion().isEmpty():
+            yield widget
+
+
+def cut(top: QWidget) -> list[str]:
+    """Words with less room than they take. What elides by itself tells all in its tool tip."""
+    found = []
+    for widget in in_sight(top):
+        for words, needed, given in _wants(widget):
+            if needed > given + _SLACK and not _is_told(widget, words):
+                found.append(f"cut: “{words}” takes {needed} of {given} in {_where(widget)}")
+    return found
+
+
+def overlapping(top: QWidget) -> list[str]:
+    """Neighbours of one layout that lie over each other, and what reaches out of its parent."""
+    found = []
+    for widget in in_sight(top):
+        if isinstance(widget, QMainWindow):
+            continue  # docks behind others stand far outside
+        children = [one for one in _in_layout(widget.layout()) if one.isVisible() and one.parentWidget() is widget]
+        for at, one in enumerate(children):
+            if not widget.rect().adjusted(-_SLACK, -_SLACK, _SLACK, _SLACK).contains(one.geometry()):
+                found.append(f"outside: {_where(one)} at {_box(one.geometry())} of {_box(widget.rect())}")
+            for other in children[at + 1 :]:
+                common = one.geometry().intersected(other.geometry())
+                if common.width() > _SLACK and common.height() > _SLACK:
+                    found.append(f"overlap: {_where(one)} and {_where(other)} in {_box(common)}")
+    return found
+
+
+def without_name(top: QWidget) -> list[str]:
+    """What a screen reader could not call anything: neither words nor an accessible name, nor a label beside it."""
+    return [f"no name: {_where(widget)}" for widget in in_sight(top) if _needs_name(widget) and not _name(widget)]
+
+
+def _wants(widget: QWidget) -> Iterator[tuple[str, int, int]]:
+    """Words, the pixels they take and the pixels there are for them."""
+    match widget:
+        case QLabel() if widget.text():
+            yield _label(widget)
+        case QTabBar():
+            for at in range(widget.count()):
+                yield _tab(widget, at)
+        case QCheckBox() | QRadioButton() | QPushButton():
+            if widget.text():
+                yield widget.text(), widget.minimumSizeHint().width(), widget.width()
+        case QToolButton() if widget.text() and widget.toolButtonStyle() != Qt.ToolButtonStyle.ToolButtonIconOnly:
+            has_icon_alone = widget.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonFollowStyle
+            if not has_icon_alone:
+                yield widget.text(), widget.sizeHint().width(), widget.width()
+        case QComboBox() if widget.currentText():
+            option = QStyleOptionComboBox()
+            widget.initStyleOption(option)
+            field = widget.style().subControlRect(
+                QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, widget
+            )
+            yield widget.currentText(), widget.fontMetrics().horizontalAdvance(widget.currentText()), field.width()
+        case QLineEdit() if not isinstance(widget.parentWidget(), QComboBox) and not widget.text():
+            words = widget.placeholderText()
+            yield words, widget.fontMetrics().horizontalAdvance(words), widget.contentsRect().width() - 2 * _SLACK
+        case QHeaderView() if widget.orientation() == Qt.Orientation.Horizontal and widget.model() is not None:
+            for at in range(widget.count()):
+                if not widget.isSectionHidden(at) and widget.sectionSize(at):
+                    words = str(widget.model().headerData(at, widget.orientation()) or "")
+                    needed = widget.fontMetrics().horizontalAdvance(words) + _HEADER_PADDING
+                    yield words, needed, widget.sectionSize(at)
+
+
+def _label(label: QLabel) -> tuple[str, int, int]:
+    if label.wordWrap():
+        return label.text(), label.heightForWidth(label.width()), label.height()
+    if "</" in label.text():
+        document = QTextDocument()
+        document.setDefaultFont(label.font())
+        document.setDocumentMargin(0)
+        document.setHtml(label.text())
+        return document.toPlainText(), int(document.idealWidth()), label.contentsRect().width()
+    words = label.text().replace("&", "") if label.buddy() is not None else label.text()
+    widest = max(label.fontMetrics().horizontalAdvance(line) for line in words.splitlines() or [""])
+    return words, widest, label.contentsRect().width()
+
+
+def _tab(bar: QTabBar, at: int) -> tuple[str, int, int]:
+    option = QStyleOptionTab()
+    bar.initStyleOption(option, at)
+    room = bar.style().subElementRect(QStyle.SubElement.SE_TabBarTabText, option, bar)
+    words = bar.tabText(at)
+    # A strip may cut long titles, though not below what tells them apart.
+    needed = bar.fontMetrics().horizontalAdvance(words[:12].replace("&", ""))
+    return words, needed, room.width()
+
+
+def _is_told(widget: QWidget, words: str) -> bool:
+    """All of it in the tool tip, and the widget shows that something is missing."""
+    tip = widget.toolTip()
+    if isinstance(widget, QTabBar):
+        return False
+    return bool(tip) and (words.rstrip("…") in tip or tip in words or "…" in words)
+
+
+def _needs_name(widget: QWidget) -> bool:
+    kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QTextEdit, QTabBar)
+    is_part = isinstance(widget.parentWidget(), QComboBox | QHeaderView) or isinstance(widget, QHeaderView)
+    return isinstance(widget, kinds) and not is_part and widget.objectName() not in _OF_QT
+
+
+_OF_QT = (
+    "qt_toolbar_ext_button",
+    "ScrollLeftButton",
+    "ScrollRightButton",
+    "qt_spinbox_lineedit",
+    "qt_menubar_ext_button",
+)
+
+
+def _name(widget: QWidget) -> str:
+    if name := widget.accessibleName():
+        return name
+    if isinstance(widget, QAbstractButton) and widget.text():
+        return widget.text()
+    if isinstance(widget, QAbstractButton) and isinstance(widget.parentWidget(), QDockWidget | QTabBar):
+        return widget.toolTip() or type(widget).__name__
+    if isinstance(widget, QToolButton) and widget.defaultAction() is not None:
+        return widget.defaultAction().text()
+    buddies = (label.text() for label in widget.window().findChildren(QLabel) if label.buddy() is widget)
+    return next(buddies, "")
+
+
+def _in_layout(layout: QLayout | None) -> Iterator[QWidget]:
+    if layout is None:
+        return
+    for at in range(layout.count()):
+        item = layout.itemAt(at)
+        if item is None:
+            continue
+        if (widget := item.widget()) is not None:
+            if not isinstance(widget, QScrollBar | QSplitterHandle | QSizeGrip):
+                yield widget
+        elif (inner := item.layout()) is not None:
+            yield from _in_layout(inner)
+
+
+def _where(widget: QWidget) -> str:
+    """Enough to find it in the code."""
+    steps: list[str] = []
+    at: QWidget | None = widget
+    while at is not None and len(steps) < 5:
+        name = at.objectName() or (at.text()[:20] if isinstance(at, QLabel | QAbstractButton) else "")
+        steps.append(f"{type(at).__name__}({name})" if name else type(at).__name__)
+        if isinstance(at, QMainWindow | QDialog):
+            break
+        at = at.parentWidget()
+    return " < ".join(steps)
+
+
+def _box(rect: QRect) -> str:
+    return f"{rect.width()}×{rect.height()}+{rect.x()}+{rect.y()}"

@@ -31,6 +31,7 @@ from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.property_dialog import PropertyDialog
 from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.lab.lab_page_view import LabPageView
+from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.bucket_rules_pages import BucketTagsPage

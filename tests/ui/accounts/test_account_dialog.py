@@ -244,7 +244,7 @@ async def test_one_banner_for_refused_keys_with_the_way_out(theme: Theme, qtbot:
     for task in ("list buckets", "upload", "follow"):
         notices.report(task, why)
     assert (len(notices.conditions), notices.toasts) == (1, ()), "told in one place"
-    assert "campus" in bar.title.text() and "not known" in bar.hint.text()
+    assert "campus" in bar.title.text() and "does not exist" in bar.hint.text()
     assert bar.mending.text() == "Enter new keys…"
     qtbot.mouseClick(bar.mending, Qt.MouseButton.LeftButton)
     assert pressed == ["paste"] and len(notices.conditions) == 1, "it stays until the keys work"

@@ -71,7 +71,7 @@ async def test_a_second_start_ends_and_the_first_opens_what_it_was_given(home: P
         given = ("job.toml", "traindeck://run/nobody", "traindeck://submit/now")
         with started(home, *given) as second:
             assert await ended(second) == 0
-        for said in ("not valid TOML", "There is no run", "does not know the link"):
+        for said in ("not valid TOML", "Run “{id}”", "does not know the link"):
             await until(lambda said=said: any(said in title for title in titles(home)))
         assert first.poll() is None
         first.kill()

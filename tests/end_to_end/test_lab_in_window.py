@@ -17,7 +17,7 @@ def test_the_lab_is_emptied_and_goes_on(home: Path) -> None:
         assert seen["obs"].startswith("http://127.0.0.1:")
         asked = window.told("asked")["words"]
         assert "Buckets: 1." in asked and "Jobs: 1." in asked
-        assert "Live jobs that end with it: 1 (digits-" in asked
+        assert "Active jobs that stop with it: 1 (digits-" in asked
         emptied = window.told("emptied")
         assert (emptied["facts"]["Objects"], emptied["facts"]["Jobs"], emptied["bar"]) == ("0", "0", "")
         assert "epoch 1/29" in emptied["log"] and "the job ends as Terminated" in emptied["log"]

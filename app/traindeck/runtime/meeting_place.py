@@ -31,7 +31,7 @@ def meeting_place(home: Path) -> str:
     if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
         raise LocalTrouble(
             text("The folder “{place}” belongs to another user of this computer.", place=str(folder)),
-            text("Use a shorter path for TRAINDECK_HOME, or have it removed."),
+            text("Use a shorter path for TRAINDECK_HOME, or have the folder deleted."),
         )
     return str(folder / f"{mark}.sock")
 

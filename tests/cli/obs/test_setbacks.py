@@ -188,7 +188,7 @@ def test_a_server_without_tls_ends_at_once(traindeck: Traindeck, data: Path, com
     [
         *each_with(busy, "HTTP 503"),
         *each_with(wrong_etag, "damaged", of=("cp up", "sync up", "mv up")),
-        *each_with(breaks_off, "cut", of=("cp down", "cat")),
+        *each_with(breaks_off, "lost", of=("cp down", "cat")),
     ],
 )
 def test_the_first_failure_is_said_and_when_it_tries_again(

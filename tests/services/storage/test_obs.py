@@ -179,7 +179,7 @@ async def test_a_wrong_secret_and_an_unknown_key_are_told_apart(way: Way) -> Non
     assert "not-the-secret-at-all" not in shown
 
     unknown = Credentials("AKUNKNOWN0000000000X", way.credentials.secret_key)
-    with way.at(credentials=unknown).storage() as storage, pytest.raises(AccessRefused, match="is not known"):
+    with way.at(credentials=unknown).storage() as storage, pytest.raises(AccessRefused, match="does not exist"):
         await storage.buckets()
 
 
@@ -264,8 +264,8 @@ async def test_retry_after_may_name_a_moment(way: Way, lab: LabProcess) -> None:
     [
         (403, "SignatureDoesNotMatch", AccessRefused, "secret key"),
         (403, "RequestTimeTooSkewed", AccessRefused, "clock"),
-        (403, "InArrearOrInsufficientBalance", AccessRefused, "money"),
-        (403, "AccessDenied", AccessRefused, "right"),
+        (403, "InArrearOrInsufficientBalance", AccessRefused, "overdue"),
+        (403, "AccessDenied", AccessRefused, "permission"),
         (403, "VirtualHostDomainRequired", InvalidInput, "path-style"),
         (400, "TooManyBuckets", Conflict, "limit of buckets"),
         (400, "SomethingNew", AppError, "words"),

@@ -240,7 +240,9 @@ async def test_one_banner_for_refused_keys_with_the_way_out(theme: Theme, qtbot:
         text("The access key AKIA…89 does not exist at obs.example.com."), text("Look it up."), "HTTP 403"
     )
     mending = Mending(text("Enter new keys…"), lambda: pressed.append("paste"))
-    notices.hold(KEYS + "campus", text("The keys of “{name}” are refused.", name="campus"), why.title, mending=mending)
+    notices.hold(
+        KEYS + "campus", text("The keys of “{name}” were rejected.", name="campus"), why.title, mending=mending
+    )
     for task in ("list buckets", "upload", "follow"):
         notices.report(task, why)
     assert (len(notices.conditions), notices.toasts) == (1, ()), "told in one place"

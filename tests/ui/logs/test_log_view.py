@@ -213,7 +213,7 @@ async def test_the_header_says_how_things_stand(tmp_path: Path, theme: Theme, qt
         assert "6 B" in on.view.facts.text()
         on.cloud.jobs.trouble = offline()
         on.cloud.watch_runs()
-        await until(lambda: "cannot be reached" in on.view.reason.text() and "Next try" in on.view.reason.text())
+        await until(lambda: "cannot be reached" in on.view.reason.text() and "Next attempt" in on.view.reason.text())
         assert on.view.pane.toPlainText().startswith("hello")
         on.cloud.watch.tell(replace(RUN, state=RunState.FAILED, reason="Exit code 1"))
         assert on.view.chip.text() == "Failed"

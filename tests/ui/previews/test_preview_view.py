@@ -178,7 +178,7 @@ async def test_each_kind_has_its_view(tmp_path: Path, theme: Theme, qtbot: QtBot
         assert "PNG · 300 × 200" in panel.about.text()
         await on.choose("i.npy")
         assert panel.message.isVisible()
-        assert "cut off" in panel.message.title.text()
+        assert "incomplete" in panel.message.title.text()
         await on.choose("k.txt")
         assert panel.message.title.text() == "The object is empty."
         assert not panel.notes.isVisible()

@@ -293,7 +293,7 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
             assert bar.answer.text() == "No response yet"
             services.accounts["campus"].last_answer = datetime.now(UTC) - timedelta(seconds=40)
             services.connection_state.tell("campus")
-            assert bar.answer.text().startswith("Answered 4")
+            assert bar.answer.text().startswith("Updated 4")
             services.troubles["campus"] = lost()
             services.connection_state.tell("campus")
             assert "does not answer" in bar.answer.toolTip()

@@ -258,7 +258,7 @@ async def test_tags_are_checked_while_typing_and_a_change_elsewhere_is_not_lost(
         client.close()
         model.setData(model.index(0, 1), "audio")
         dialog.save()
-        await until(lambda: "meanwhile" in dialog.footing.text())
+        await until(lambda: "by someone else" in dialog.footing.text())
         assert page.has_changes() and (await (await at.settings()).tags(BUCKET)).tags == (("x", "y"),)
         dialog.reload()
         await at.answer("discard")

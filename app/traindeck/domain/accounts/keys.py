@@ -56,7 +56,10 @@ class Credentials:
         if are_swapped(self.access_key, self.secret_key.reveal()):
             raise InvalidInput(
                 text("The access key and the secret key are swapped."),
-                text("The short one, of capital letters and digits, is the access key (AK). Nothing was kept or sent."),
+                text(
+                    "The short one, with capital letters and digits, is the access key (AK). Nothing was "
+                    "stored or sent."
+                ),
             )
 
     @property

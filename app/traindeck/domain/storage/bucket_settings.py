@@ -276,7 +276,7 @@ def _clash(place: int, rules: Sequence[LifecycleRule]) -> Text | None:
         same = set(rule.acts) & set(other.acts)
         if overlap and same and rule.is_enabled and other.is_enabled and not other.is_locked:
             return text(
-                "This rule and “{other}” do the same with the same objects: names beginning with “{prefix}”.",
+                "This rule and “{other}” have the same action for the same objects: names beginning with “{prefix}”.",
                 other=other.id or other.prefix or "*",
                 prefix=max(rule.prefix, other.prefix, key=len),
             )

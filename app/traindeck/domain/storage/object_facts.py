@@ -174,7 +174,7 @@ class HeadChange:
         if touched := OUR_NAMES & (self.metadata.keys() | self.without):
             raise InvalidInput(
                 text("“{name}” is written by TrainDeck and belongs to the content.", name=min(touched)),
-                text("Choose another name for your own metadata."),
+                text("Enter another name for your own metadata."),
             )
 
 

@@ -127,7 +127,7 @@ class ObjectPath:
         except UnicodeEncodeError as error:
             shown = key.encode(errors="backslashreplace").decode()
             raise InvalidInput(
-                text("The name of “{file}” is not UTF-8, so no service could keep it.", file=shown),
+                text("The name of “{file}” is not UTF-8 and cannot be stored in OBS.", file=shown),
                 text("Check the encoding of the terminal or program it comes from."),
                 str(error),
             ) from error

@@ -153,7 +153,7 @@ class _Check:
 
     def _either(self, statement: dict[str, object], way: JsonPath, name: str) -> Iterator[Finding]:
         if name in statement and f"Not{name}" in statement:
-            title = text("There is both “{name}” and “Not{name}”.", name=name)
+            title = text("Both “{name}” and “Not{name}” are specified.", name=name)
             yield self._error((*way, f"Not{name}"), title, text("Keep only one of them."))
         elif name not in statement and f"Not{name}" not in statement:
             hints = {

@@ -59,7 +59,7 @@ def refusal(key: str, size_bytes: int) -> AppError | None:
         length = len(key.encode())
     except UnicodeEncodeError as error:
         return InvalidInput(
-            text("The name of “{file}” is not UTF-8, so no service could keep it.", file=shown),
+            text("The name of “{file}” is not UTF-8 and cannot be stored in OBS.", file=shown),
             text("Rename the file."),
             str(error),
         )

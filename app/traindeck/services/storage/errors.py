@@ -103,7 +103,7 @@ _BY_CODE = by_code({
         text("Check the OBS endpoint of the account: http or https, and its host.")),
     "BucketAlreadyOwnedByYou": Refusal(Conflict,
         text("You already have the bucket “{bucket}”."),
-        text("Use it as it is, or choose another name.")),
+        text("Use it unchanged, or enter another name.")),
     "OperationAborted": Refusal(ServiceTrouble,
         text("“{place}” is in use by another operation."),
         text("Wait a moment, then try again.")),
@@ -210,7 +210,7 @@ def occupied(path: ObjectPath) -> Occupied:
 def otherwise_listed(path: ObjectPath, detail: str) -> Conflict:
     """What a service says of an object when it gives it is not what it said when it listed it."""
     return Conflict(
-        text("“{place}” is not what the service listed.", place=str(path)),
+        text("“{place}” differs from what the service listed.", place=str(path)),
         text("Nothing was stored. List it again. If it persists, the service is not reliable."),
         detail,
     )

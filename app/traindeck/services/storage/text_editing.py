@@ -117,7 +117,7 @@ async def save_text_as(planes: Planes, profile: str, edited: EditedText, shown: 
     """Beside the other; Conflict: there is something of that name."""
     content, words = _content(edited, shown)
     if await planes.run(profile, lambda plane: plane.head(target)) is not None:
-        raise Conflict(text("The object “{name}” already exists.", name=target.name), text("Choose another name."))
+        raise Conflict(text("The object “{name}” already exists.", name=target.name), text("Enter another name."))
     like = replace(edited.found, path=target)
     stored = await planes.run(profile, partial(_stored, like, content, ""))
     return EditedText(stored, edited.encoding, words)

@@ -160,7 +160,7 @@ class _Goals:
             error = refusal(target, item.size_bytes)
         elif target in self._objects or any(folder in self._folders for folder in _above(target)):
             error = InvalidInput(
-                text("“{name}” would land on something that is to be moved or copied itself.", name=target),
+                text("“{name}” would replace something that is itself to be moved or copied.", name=target),
                 text("Select another path for it."),
             )
         return replace(item, state=ItemState.FAILED, error=error) if error else item

@@ -126,7 +126,7 @@ def verify_command(active: ActiveList, begin: Callable[[Order], None]) -> Comman
 
         choose_folder(view, say("The folder to match {place} with", place=str(place)), chosen)
 
-    return _of_folder(active, "object.verify", say("Verify against a local folder…"), ask, "shield")
+    return _of_folder(active, "object.verify", say("Verify against a folder on this computer…"), ask, "shield")
 
 
 def sync_command(active: ActiveList, open_form: Callable[[str, ObjectPath], None]) -> Command:

@@ -98,7 +98,7 @@ class KeyNews(QObject):
             mending = Mending(text("Enter new keys…"), partial(self.paste_wanted.emit, name))
         self._notices.hold(
             KEYS + name,
-            text("The keys of “{name}” are refused.", name=name),
+            text("The keys of “{name}” were rejected.", name=name),
             text("{why} Everything that uses this account is waiting for valid keys.", why=refusal.title),
             refusal.detail,
             mending=mending,

@@ -249,7 +249,7 @@ class Moving(QObject):
             if taken := await self._mover.taken(profile, origin, [entry.name for entry in wanted]):
                 raise Conflict(
                     text("“{name}” already exists.", name=min(taken).rstrip("/")),
-                    text("Nothing was moved back. Rename or move that away, then move the objects by hand."),
+                    text("Nothing was moved back. Rename or move the existing item, then move the objects manually."),
                 )
         for origin, wanted in origins.items():
             await self._carry_out(profile, wanted, origin, is_cut=True)
@@ -291,7 +291,7 @@ def check_name(name: str, path: ObjectPath) -> None:
     elif len((path.parent.key + name).encode()) >= MAX_KEY_BYTES:
         trouble = text("This name is too long: with its folders it has more than 1,024 bytes.")
     if trouble is not None:
-        raise InvalidInput(trouble, text("Choose another name."))
+        raise InvalidInput(trouble, text("Enter another name."))
 
 
 def numbered(name: str, number: int) -> str:

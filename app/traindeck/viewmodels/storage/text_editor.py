@@ -105,7 +105,7 @@ class TextEditor(Stateful):
     async def _save_as(self, shown: str, name: str) -> None:
         target = ObjectPath.parse(str(self.state.path.parent.join(name.strip())))
         if target.is_folder:
-            raise InvalidInput(text("A file needs a name."), text("Choose another name."))
+            raise InvalidInput(text("A file needs a name."), text("Enter another name."))
         if self.state.text is not None:
             self._stored(await save_text_as(self._planes, self._profile, self.state.text, shown, target))
 

@@ -216,5 +216,5 @@ async def find_project(
             return str(project["id"])
     raise AccessRefused(
         text("The account has no project in the region {region}.", region=region),
-        text("Choose another region; one is used for the first time by opening it in the console."),
+        text("Select another region. Open a region in the console before its first use."),
     )

@@ -116,7 +116,7 @@ class ObsObjects:
         need_key(path)
         if days not in RESTORE_DAYS:
             raise InvalidInput(
-                text("An object cannot be restored for {days} days.", days=days), text("Choose 1 to 30 days.")
+                text("An object cannot be restored for {days} days.", days=days), text("Select 1 to 30 days.")
             )
         answer = await self._account.ask(
             lambda client: client.restoreObject(path.bucket, path.key, days, str(speed)),
@@ -149,7 +149,7 @@ class ObsObjects:
         if not SHORTEST_LINK <= lasts <= LONGEST_LINK:
             raise InvalidInput(text("Validity must be 1 minute to 7 days."), text("Select 1 minute to 7 days."))
         if method not in ("GET", "PUT"):
-            raise InvalidInput(text("A link is for reading or for writing."), text("Choose GET or PUT."))
+            raise InvalidInput(text("A link is for reading or for writing."), text("Select GET or PUT."))
         now = datetime.now(UTC)
         # The older signature names the moment of its end, and the service has a clock of its own.
         ahead_s = 0 if self._account.is_foreign else round(self._account.clock_ahead_s or 0.0)

@@ -212,7 +212,7 @@ class PackPlanner:
             number = shard_number(name)
             if number is not None and number >= count:
                 raise Conflict(
-                    text("There are shards of another packing at {target}: {name}.", target=target, name=name),
+                    text("{target} contains shards of another pack: {name}.", target=target, name=name),
                     text("Delete them, or pack into another folder."),
                 )
             if number is not None and size_bytes != self._shards[number].size_bytes:
@@ -224,7 +224,7 @@ class PackPlanner:
         if others:
             raise Occupied(
                 text(
-                    "There is a packing of other files at {target}; {name} would be replaced.",
+                    "{target} contains a pack of other files. {name} would be replaced.",
                     target=target,
                     name=others[0],
                 ),

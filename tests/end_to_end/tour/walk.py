@@ -95,10 +95,11 @@ class Walk:
         await hands.press(Qt.Key.Key_Space)
         await self.look("preview")
         await hands.press(Qt.Key.Key_Space)
-        await self._context("a row", view.table.viewport(), view.table.visualRect(view.model.index(0, 0)).center())
+        first = view.table.visualRect(view.model.index(0, 0))
+        await self._context("a row", view.table.viewport(), first.center())
         await hands.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         # Not where the last click was: two there in a moment are a double click.
-        await self._context("all rows", view.table.viewport(), view.table.visualRect(view.model.index(1, 0)).center())
+        await self._context("all rows", view.table.viewport(), first.center() - QPoint(first.width() // 4, 0))
         below = QPoint(view.table.viewport().width() // 2, view.table.viewport().height() - 4)
         await hands.click(view.table.viewport(), below)
         await self._context("nothing", view.table.viewport(), below)

@@ -25,7 +25,7 @@ def kept(home: Path) -> dict[str, Any]:
 def test_a_killed_window_comes_back_as_it_was(home: Path) -> None:
     with WindowProcess(home, "leave_open") as window:
         left = window.told("left")
-        window.until(lambda: "left-in-the-middle" in kept(home).get("draft", {}).get("job", ""))
+        window.until(lambda: "left-in-the-middle" in json.dumps(kept(home).get("draft")))
         window.until(lambda: kept(home).get("tabs", {}).get("current") == 2)
         window.until(lambda: kept(home).get("docks") == left["docks"] and "columns.objects.4" in kept(home))
         window.kill()

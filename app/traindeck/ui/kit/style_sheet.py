@@ -209,7 +209,10 @@ QLineEdit[role="palette"] {
     border: none; border-bottom: 1px solid $border; border-radius: 0; padding: 9px 12px; font-size: ${heading_pt}pt;
 }
 QLineEdit[role="palette"]:focus { border: none; border-bottom: 1px solid $border; padding: 9px 12px; }
-QListView[role="palette"] { padding: 4px; }
+QListView[role="palette"] { padding: 4px; border: none; border-radius: 0; }
+QListView[role="palette"]::item:selected:!active, QListView[role="completion"]::item:selected:!active {
+    background: $selection; color: $on_selection;
+}
 QListView[role="pages"] { background: $window; padding: 6px; }
 QListView[role="pages"]::item { padding: 4px 8px; border-radius: 5px; }
 QListView[role="checks"] { background: $surface; }

@@ -56,7 +56,7 @@ def test_the_keys_are_found(content: str) -> None:
     ],
 )
 def test_any_other_file_is_refused_with_a_sentence_that_holds_nothing_of_it(content: str) -> None:
-    with pytest.raises(InvalidInput, match="contains no (complete )?access key") as caught:
+    with pytest.raises(InvalidInput, match=r"contains no (complete )?access key") as caught:
         parse_credentials(content)
     told = caught.value.sentence() + caught.value.detail
     assert SK not in told and AK not in told and not caught.value.__cause__
@@ -86,7 +86,7 @@ def test_a_spreadsheet_program_may_have_written_it_again(tmp_path: Path, encodin
 def test_a_file_that_is_too_long_is_not_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "big.csv"
     path.write_bytes(f"Access Key Id,Secret Access Key\n{AK},{SK}\n".encode() + b"\n" * MOST_BYTES)
-    with pytest.raises(InvalidInput, match="contains no (complete )?access key"):
+    with pytest.raises(InvalidInput, match=r"contains no (complete )?access key"):
         read_credentials(path)
 
 

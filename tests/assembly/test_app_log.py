@@ -239,8 +239,8 @@ def test_a_secret_reaches_no_file_and_no_screen(lab: LabProcess, tmp_path: Path,
     assert done.returncode == 0, done.stderr.decode()
     said = done.stdout + done.stderr
     # The path was really walked: accepted, refused, unreachable.
-    accepted = (b"submit gave Run", b"Nothing answers", b"add good again refused")
-    for words in (*accepted, b"secret key does not fit", b"The proxy"):
+    accepted = (b"submit gave Run", b"Cannot connect to", b"add good again refused")
+    for words in (*accepted, b"secret key does not match", b"The proxy"):
         assert words in said, said.decode()
     files = [path for path in home.rglob("*") if path.is_file()]
     assert {"traindeck.log", "records.db", "settings.json"} <= {path.name for path in files}

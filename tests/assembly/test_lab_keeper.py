@@ -140,7 +140,7 @@ async def test_one_that_does_not_answer_is_not_taken_for_one_that_ended(root: Pa
             try:
                 sight = await keeper.look()
                 assert (sight.state, sight.pid) == (LabState.SILENT, lab.pid)
-                with pytest.raises(Conflict, match="does not answer"):
+                with pytest.raises(Conflict, match="is not responding"):
                     await keeper.stop()
             finally:
                 os.kill(lab.pid, signal.SIGCONT)

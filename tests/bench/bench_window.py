@@ -86,7 +86,7 @@ def show_ours(began: float, runs: int, settle_s: float) -> int:
 
     gc.disable()  # as the program does before it loads the window
     from PySide6.QtCore import QTimer
-    from PySide6.QtWidgets import QTableView
+    from PySide6.QtWidgets import QAbstractItemView
 
     from traindeck.bootstrap import Program, run_program
     from traindeck.ui.qt.watchdog import Stall, StallWatchdog
@@ -97,13 +97,14 @@ def show_ours(began: float, runs: int, settle_s: float) -> int:
 
     def look_on(window: MainWindow) -> None:
         def look() -> None:
-            table = next((one for one in window.findChildren(QTableView) if one.accessibleName() == "Runs"), None)
-            if table is None or table.model().rowCount() < runs:
+            lists = window.findChildren(QAbstractItemView)
+            rows = next((one for one in lists if one.accessibleName() == "Runs"), None)
+            if rows is None or rows.model().rowCount() < runs:
                 return
             timer.stop()
-            table.selectRow(0)
-            table.viewport().repaint()
-            assert table.selectionModel().selectedRows()
+            rows.setCurrentIndex(rows.model().index(0, 0))
+            rows.viewport().repaint()
+            assert rows.selectionModel().selectedRows()
             tell("runs", began)
 
         def painted() -> None:

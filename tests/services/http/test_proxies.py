@@ -84,7 +84,7 @@ async def test_a_proxy_that_says_no_and_one_that_is_not_there(way: Way, unused_p
         for error in await errors_of(through(way, proxy.url, **behind_tls)):
             assert isinstance(error, Unreachable) and "does not allow access" in error.sentence()
     for error in await errors_of(through(way, f"http://127.0.0.1:{unused_port}", **behind_tls)):
-        assert isinstance(error, Unreachable) and f"The proxy 127.0.0.1:{unused_port} does not answer" in str(error)
+        assert isinstance(error, Unreachable) and f"The proxy 127.0.0.1:{unused_port} is not responding" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ async def test_without_the_right_or_the_network(
         with pytest.raises(NoRight):
             await connection.settings.lifecycle(bucket)
         facts = await connection.settings.facts(bucket)
-        assert facts.quota_bytes is None and "may not" in str(facts.unknown["quota_bytes"])
+        assert facts.quota_bytes is None and "do not have permission" in str(facts.unknown["quota_bytes"])
         assert facts.versioning is Versioning.NEVER
         with pytest.raises(NotFound):
             await connection.settings.facts("no-such-bucket-anywhere")

@@ -105,7 +105,7 @@ async def test_what_somebody_else_wrote_is_not_overwritten_unless_meant(lab: Lab
         await plane.remove(path.bucket, [path.key])
         with pytest.raises(ChangedMeanwhile) as gone:
             await save_text(here(plane), "lab", saved, "more\n")
-        assert "removed" in gone.value.sentence()
+        assert "deleted" in gone.value.sentence()
         await save_text(here(plane), "lab", saved, "more\n", overwrite=True)
         assert await content_of(plane, path) == b"more\n"
 

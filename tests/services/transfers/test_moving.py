@@ -83,7 +83,7 @@ async def test_a_whole_that_is_plain_md5_is_hashed_while_it_comes(
         shelf.objects[there("big")].content = other  # the service says one thing and sends another
         failed = await done(engine, download(there("big"), tmp_path / "other"))
     assert failed.state is TransferState.FAILED
-    assert failed.error is not None and "damaged" in failed.error.sentence()
+    assert failed.error is not None and "corrupted" in failed.error.sentence()
     assert (tmp_path / "big").read_bytes() == content
     assert not (tmp_path / "other").exists()
 

@@ -99,7 +99,7 @@ async def test_a_proxy_that_says_no_and_one_that_is_not_there_are_named(unused_p
         with pytest.raises(Unreachable, match="does not allow access"):
             await plane.head(PATH)
     async with plane_at("https://obs.example.test", proxy=f"127.0.0.1:{unused_port}") as plane:
-        with pytest.raises(Unreachable, match=f"127.0.0.1:{unused_port} does not answer"):
+        with pytest.raises(Unreachable, match=f"127.0.0.1:{unused_port} is not responding"):
             await plane.head(PATH)
 
 

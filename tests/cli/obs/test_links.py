@@ -77,7 +77,7 @@ def test_links_are_kept_and_come_back(traindeck: Traindeck, tmp_path: Path, buck
     traindeck("obs", "sync", "--verify", "data", THERE, *kept).must_be(0)
 
     back = traindeck("obs", "cp", THERE, "back", *kept)
-    assert back.code == 1 and "back/out” was not made" in back.said
+    assert back.code == 1 and "back/out” was not created" in back.said
     for name in LINKS - {"out"}:
         assert (tmp_path / "back" / name).readlink() == (tmp_path / "data" / name).readlink()
     assert not os.path.lexists(tmp_path / "back/out") and (tmp_path / "back/folder/a.txt").read_bytes() == b"a"

@@ -145,7 +145,7 @@ async def test_what_nobody_agreed_to_is_not_done_by_another_try(tmp_path: Path) 
         number = await planned_removal(shelf, engine)
         await engine.cancel(number)
         assert (await engine.ended(number)).state is TransferState.CANCELLED
-        with pytest.raises(Conflict, match="agreed"):
+        with pytest.raises(Conflict, match="was not confirmed"):
             await engine.retry(number)
     async with working(tmp_path, shelf) as engine:
         await engine.resume_unfinished()

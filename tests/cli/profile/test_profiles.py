@@ -46,7 +46,7 @@ def test_an_account_is_added_checked_used_and_removed_and_its_secret_is_in_the_k
     seen = traindeck("obs", "ls", "--profile", "lab", "--json", environment=environment).must_be(0)
     assert [row["bucket"] for row in seen.rows] == ["by-mine"]
     told = traindeck("profile", "check", environment=environment).must_be(0)
-    assert "The credential is valid." in told.said and "obs://by-mine/ takes files" in told.out
+    assert "The credential is valid." in told.said and "Can write to obs://by-mine/" in told.out
     assert not traindeck("obs", "ls", "obs://by-mine", "--json", environment=environment).must_be(0).rows
 
     for answer in (added, again, checked, listed, made):

@@ -322,7 +322,7 @@ async def test_no_log_yet_is_no_error(way: Way, lab: LabProcess, answer: Answer)
         (401, "APIGW.0301", "ak AKX not exist", AccessRefused, "does not exist at"),
         (401, "APIGW.0301", "verify aksk signature fail", AccessRefused, "secret key"),
         (401, "APIGW.0301", "signature expired, signature time:1,server time:2", AccessRefused, "clock"),
-        (403, "APIGW.0302", "x", AccessRefused, "no right"),
+        (403, "APIGW.0302", "x", AccessRefused, "permission"),
         (403, "ModelArts.2785", "x", AccessRefused, "not authorized"),
         (404, "ModelArts.2786", "x", AccessRefused, "project"),
         (400, "ModelArts.2837", "x", AccessRefused, "overdue"),

@@ -140,7 +140,7 @@ def test_json_lines_become_columns_by_their_keys() -> None:
     assert isinstance(page, TablePage)
     assert page.columns == ("a", "b", "", "c")
     assert page.rows == (("1", "字"), ("", "", "not json"), ("", "", "[1, 2]"), ("", "null", "", '{"d": [1]}'))
-    assert "no JSON" in str(page.notes[0])
+    assert "not JSON" in str(page.notes[0])
 
 
 @pytest.mark.parametrize("packing", [gzip.compress, bz2.compress, lzma.compress])

@@ -329,7 +329,7 @@ async def test_a_place_is_completed_judged_and_spelled_our_way(tmp_path: Path, t
         qtbot.keyClick(cell, Qt.Key.Key_Return)
         await until(lambda: on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data"),))
         notes = on.view.notes["inputs"]
-        await until(lambda: said(notes) == "data_url: “data” also takes in data_private/.")
+        await until(lambda: said(notes) == "data_url: “data” also matches data_private/.")
         assert notes.isVisible()
         qtbot.mouseClick(notes.findChild(QPushButton), Qt.MouseButton.LeftButton)
         assert on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data/"),)

@@ -71,7 +71,7 @@ async def test_only_what_changes_is_listed_and_done_after_a_yes(tmp_path: Path, 
         qtbot.keyClick(dialog.folder, Qt.Key.Key_Return)
         await until(lambda: len(rows(dialog)) == 2)
         assert rows(dialog) == [("To upload", "new"), ("To delete", "old")]
-        assert dialog.summary.text() == "To upload: 1, 5 B · To remove: 1 · equal: 1"
+        assert dialog.summary.text() == "To upload: 1, 5 B · To delete: 1 · identical: 1"
 
         qtbot.mouseClick(dialog.begin, Qt.MouseButton.LeftButton)
         await until(lambda: user.asked)

@@ -93,7 +93,7 @@ async def test_five_clicks_make_one_job(tmp_path: Path) -> None:
         form.changed.connect(lambda: stages.add(str(form.state.stage)))
         for _ in range(5):
             form.submit()
-        await until(lambda: any("Sending" in words for words in stages))
+        await until(lambda: any("Submitting" in words for words in stages))
         form.submit()
         cloud.jobs.wait.set()
         await until(lambda: made)

@@ -69,7 +69,7 @@ async def test_again_makes_one_run_however_often_the_key_repeats(tmp_path: Path)
         runs.submitted.connect(again.append)
         for _ in range(5):
             runs.rerun(run)
-        await until(lambda: any("Sending" in str(words) for words in runs.state.busy.values()))
+        await until(lambda: any("Submitting" in str(words) for words in runs.state.busy.values()))
         cloud.jobs.wait.set()
         await until(lambda: again)
         assert len(cloud.jobs.jobs) == 2

@@ -122,11 +122,11 @@ def test_what_it_waits_for_is_said_and_what_needs_somebody_stands_out(waits: Wai
 
 def test_files_are_counted_by_what_became_of_them() -> None:
     under_way = Transfer(1, Kind.UPLOAD, "a", "b", files=2000, done_files=1500, equal_files=20)
-    assert counts_words(TransferRow(under_way)) == "1,500 of 2,000 · 20 equal"
+    assert counts_words(TransferRow(under_way)) == "1,500 of 2,000 · 20 identical"
     over = replace(under_way, state=TransferState.PARTLY, failed_files=2, skipped_files=3, equal_files=0)
     assert counts_words(TransferRow(over)) == "2 failed · 1,500 done · 3 skipped"
     kept = replace(over, failed_files=0, skipped_files=0, kept_files=4, state=TransferState.DONE)
-    assert counts_words(TransferRow(kept)) == "1,500 done · 4 left alone"
+    assert counts_words(TransferRow(kept)) == "1,500 done · 4 kept"
     left_alone = Item("k", "k", state=ItemState.KEPT)
     assert (item_words(left_alone, Kind.UPLOAD), item_tone(left_alone)) == ("Kept", Tone.QUIET)
     assert counts_words(TransferRow(Transfer(1, Kind.UPLOAD, "a", "b", TransferState.PLANNING))) == ""
@@ -225,7 +225,7 @@ async def test_a_plan_begins_and_files_are_removed_only_after_a_yes(tmp_path: Pa
         no, yes = User(answer=False), User()
         transfers.begin([row.id], no)
         await until(lambda: no.asked)
-        assert no.asked == ["This deletes 1 file. Start? [Begin]"]
+        assert no.asked == ["This deletes 1 file. Start? [Start]"]
         assert cloud.transfers.rows()[0].state is TransferState.READY
         transfers.begin([row.id], yes)
         await until(lambda: cloud.transfers.rows()[0].state is TransferState.DONE)

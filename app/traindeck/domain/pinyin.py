@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import product
@@ -20,6 +21,7 @@ _OTHERS = {
     "系": "xj", "降": "jx", "藏": "cz", "浏": "l",
 }  # fmt: skip
 _MOST = 8
+_encode = codecs.lookup("gb2312").encode  # found now: at the first word it would be looked for on the disk
 
 
 @lru_cache(maxsize=4096)
@@ -43,7 +45,7 @@ def _sound(letter: str) -> str:
     if letter.isascii():
         return letter.lower() if letter.isalnum() else ""
     try:
-        code = int.from_bytes(letter.encode("gb2312"))
+        code = int.from_bytes(_encode(letter)[0])
     except UnicodeEncodeError:
         return ""
     return _LETTERS[bisect_right(_BEGINS, code) - 1] if _BEGINS[0] <= code < _END else ""

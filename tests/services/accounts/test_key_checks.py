@@ -82,7 +82,7 @@ async def test_keys_for_one_folder_are_checked_there(lab: LabProcess, way: Way, 
     team = account.at(work_in=f"obs://{BUCKET}/team/")
     told = await checked(team, calls)
     assert verdicts(told) == {"clock": True, "obs": True, "project": True, "modelarts": True, "write": True}
-    assert f"obs://{BUCKET}/team/ takes files" in facts(told)
+    assert f"Can write to obs://{BUCKET}/team/." in facts(told)
     with team.storage() as storage:
         names = [entry.path.key async for page in storage.entries(ObjectPath(BUCKET, "team/")) for entry in page]
         assert names == ["team/mine.txt"], "the check left nothing"

@@ -163,7 +163,7 @@ async def test_a_log_that_another_program_keeps_busy_is_no_endless_wait(
     async with logs_in(tmp_path) as (logs, _):
         path = logs.file("r").path
         path.parent.mkdir(parents=True)
-        with FileLock(path.with_name(path.name + ".lock")), pytest.raises(LocalTrouble, match="busy"):
+        with FileLock(path.with_name(path.name + ".lock")), pytest.raises(LocalTrouble, match="is using the log"):
             await logs.take("r", "worker-0", look(b"begin\n"))
         assert await logs.take("r", "worker-0", look(b"begin\n")) == 6
 

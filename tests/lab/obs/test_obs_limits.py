@@ -132,7 +132,7 @@ def test_an_acl_has_a_hundred_grants(sdk: ObsClient, bucket: str) -> None:
     assert sdk.setBucketAcl(bucket, acl=ACL(Owner(owner_id=owner), grants[:100])).status == 200
     assert len(sdk.getBucketAcl(bucket).body.grants) == 100
     refused = sdk.setBucketAcl(bucket, acl=ACL(Owner(owner_id=owner), grants))
-    assert (refused.status, refused.errorCode) == (400, "MalformedXML")
+    assert (refused.status, refused.errorCode) == (400, "MalformedACLError")
 
 
 def test_a_quota_counts_parts_and_appended_pieces(sdk: ObsClient, bucket: str) -> None:

@@ -168,7 +168,7 @@ async def test_a_version_arrives_whole_or_not_at_all(way: Way, calls: BlockingCa
         await fetch_version(plane, calls, path, version, target)
         assert target.read_bytes() == old
         proxy.faults.append(Flip())
-        with pytest.raises(LocalTrouble, match="damaged"):
+        with pytest.raises(LocalTrouble, match="corrupted"):
             await fetch_version(plane, calls, path, version, tmp_path / "bad")
     assert (tmp_path / "old.part").read_bytes() == b"somebody's own"
     assert [one.name for one in tmp_path.iterdir() if "part" in one.name or one.name == "bad"] == ["old.part"]

@@ -317,7 +317,7 @@ async def test_what_may_not_be_read_is_said_and_not_offered(
 
         monkeypatch.setattr(on.cloud.access, "policy", no_policy)
         dialog, page = await on.access()
-        assert page.editor.isHidden() and "no right" in page.policy_trouble.text()
+        assert page.editor.isHidden() and "do not have permission" in page.policy_trouble.text()
         assert not page.templates[Template.PUBLIC_READ].isEnabled() and not page.grants.isHidden()
         assert not dialog.save_button.isEnabled()
         dialog.done(0)

@@ -263,8 +263,8 @@ async def test_what_no_service_takes_cannot_be_saved(
         dialog = at.dialog()
         assert dialog is not None
         for rows, words in (
-            ((("Größe", "x"),), "cannot be a name"),
-            ((("a", "1"), ("a", "2")), "must be unique"),
+            ((("Größe", "x"),), "cannot be used as"),
+            ((("a", "1"), ("a", "2")), "appears twice"),
             ((("traindeck-md5", "x"),), "belongs to the content"),
             ((("a", "x" * 9000),), "larger than"),
         ):
@@ -467,7 +467,7 @@ async def test_many_are_counted_and_changed_with_each_failure_named(
         assert not (await at.facts("d/2")).is_frozen
         page.metadata.table.rows_edited.emit(())
         qtbot.keyClicks(page.without, "stage, Ü")
-        assert not page.apply.isEnabled() and "cannot be a name" in page.without_field.error.text()
+        assert not page.apply.isEnabled() and "cannot be used as" in page.without_field.error.text()
         page.without.clear()
         page.classes.setCurrentIndex(0)
         qtbot.keyClicks(page.without, "stage")

@@ -41,7 +41,7 @@ async def test_what_would_change_is_shown_and_then_done(tmp_path: Path) -> None:
         assert form.state.stage is PlanStage.LOOKING and not form.state.can_look
         await until(lambda: form.state.stage is PlanStage.SHOWN)
         assert form.state.plan is not None
-        assert plan_words(form.state.plan) == "To upload: 1, 1 B · To remove: 1"
+        assert plan_words(form.state.plan) == "To upload: 1, 1 B · To delete: 1"
         assert not cloud.storage.place(PLACE.join("a")).exists()
         form.begin()
         assert begun == [form.state.plan.id] if form.state.plan else begun
@@ -66,7 +66,7 @@ async def test_the_other_way_and_when_all_is_equal(tmp_path: Path) -> None:
         form.look()
         await until(lambda: form.state.stage is PlanStage.SHOWN)
         assert form.state.plan is not None and not form.state.can_begin
-        assert plan_words(form.state.plan) == "No changes · equal: 1"
+        assert plan_words(form.state.plan) == "No changes · identical: 1"
         form.close()
 
 

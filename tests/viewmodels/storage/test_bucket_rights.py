@@ -320,7 +320,7 @@ async def test_a_full_bucket_goes_after_its_name_was_typed(tmp_path: Path) -> No
         assert (cloud.storage.root / "full" / "0").exists() and news == []
         (loss,) = no.losses
         assert str(loss.typed) == "full"
-        assert "Objects: 5\nTogether 25 B" in [str(fact) for fact in loss.facts]
+        assert "Objects: 5\nTotal 25 B" in [str(fact) for fact in loss.facts]
         shares: list[float | None] = []
         removals.changed.connect(lambda: shares.extend(one.share for one in removals.running))
         removals.remove("lab", ["full", "empty"], yes)

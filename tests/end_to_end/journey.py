@@ -175,7 +175,7 @@ async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str =
     await hands.until(lambda: words in hands.texts() and form.submit.isEnabled())
     tell("said", words=hands.texts(), bar=bar_words(hands))
     await hands.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    await hands.until(lambda: hands.dialog() is not None)
+    await hands.until(lambda: hands.visible(CommandPalette))
     tell("listed", states=[state_of(hands, row) for row in range(9) if state_of(hands, row)])
 
 

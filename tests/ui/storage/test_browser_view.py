@@ -188,7 +188,7 @@ async def test_the_search_field_finds_names_below(tmp_path: Path, theme: Theme, 
         await until(lambda: on.browser.state.place == BUCKET.join("more/") and on.selected() == ["img_1.png"])
         assert on.view.search.text() == ""
         on.view.search.setText("no such thing")
-        await until(lambda: "named so" in on.view.empty.title.text() and on.view.empty.isVisible())
+        await until(lambda: "No matches in this folder" in on.view.empty.title.text() and on.view.empty.isVisible())
 
 
 async def test_what_is_known_and_since_when_is_said(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -44,7 +44,7 @@ def test_the_first_minute_walks_by_itself(home: Path, tmp_path: Path, epochs: in
     assert done.returncode == 0, done.stdout + done.stderr + app_log(home)
     assert done.stderr == ""
     said = done.stdout
-    for words in ("The Lab is running.", f"epoch 1/{epochs} ", "finished: test_accuracy", ": Completed, run time"):
+    for words in ("The Lab is running.", f"epoch 1/{epochs} ", "finished: test_accuracy", ": Completed, duration"):
         assert words in said
     outputs = [path for path in (home / "runs").rglob("outputs/**/*") if path.is_file()]
     assert {"metrics.json", "model.json"} <= {path.name for path in outputs}

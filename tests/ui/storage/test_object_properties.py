@@ -301,7 +301,7 @@ async def test_a_class_is_chosen_and_what_is_archived_restored(
         assert page.restoring.isVisible() and not page.classes.isEnabled()
         page.restoring.days.setValue(3)
         at.click(page.restoring.button)
-        await until(lambda: "begun" in page.outcome.text())
+        await until(lambda: "has started" in page.outcome.text())
         assert "until" in page.restoring.state.text() and page.classes.isEnabled()
         choose("STANDARD")
         assert await at.save() == "Saved."

@@ -117,7 +117,7 @@ async def test_overwriting_is_possible_when_meant(tmp_path: Path, theme: Theme, 
         on.place.unlink()
         qtbot.mouseClick(on.dialog.save, Qt.MouseButton.LeftButton)
         await until(lambda: "overwrite" in on.offered())
-        assert "removed" in on.dialog.title.text()
+        assert "deleted" in on.dialog.title.text()
         qtbot.mouseClick(on.dialog.answers["overwrite"], Qt.MouseButton.LeftButton)
         await until(on.place.is_file)
         assert on.stored == "mine " + BEFORE

@@ -244,4 +244,4 @@ async def test_a_great_many_objects_are_counted_and_removed_without_a_stall(
         at.page.empty(user)
         await until(lambda: at.emptied, 200)
         assert user.asked[0].typed is not None and f"{objects:,}" in user.words
-        assert any("removed: " in words for words in said), said
+        assert any("deleted: " in words for words in said), said

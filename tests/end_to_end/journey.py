@@ -331,7 +331,7 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
     await hands.until(Path(rotated).exists)
-    hands.window.commands.run("view.refresh")
+    hands.program.models.storage.buckets.refresh()
     bar = hands.window.notice_bar
     await hands.until(lambda: bar.isVisible() and "refused" in bar.title.text())
     tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.mending.text(),

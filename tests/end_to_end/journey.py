@@ -333,7 +333,7 @@ async def lose_keys(hands: Hands, access_key: str, obs: str, modelarts: str, iam
     await hands.until(Path(rotated).exists)
     hands.program.models.storage.buckets.refresh()
     bar = hands.window.notice_bar
-    await hands.until(lambda: bar.isVisible() and "refused" in bar.title.text())
+    await hands.until(lambda: bar.isVisible() and "rejected" in bar.title.text())
     tell("refused", title=bar.title.text(), hint=bar.hint.text(), button=bar.mending.text(),
          notices=len(hands.program.models.notices.conditions))  # fmt: skip
     await hands.click(bar.mending)

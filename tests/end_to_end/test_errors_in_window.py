@@ -186,7 +186,7 @@ def test_keys_that_are_taken_away_are_replaced_without_a_restart(home: Path, tmp
             account.rotate()
             rotated.touch()
             refused = window.told("refused")
-            assert "campus" in refused["title"] and "waits" in refused["hint"]
+            assert "campus" in refused["title"] and "Everything that uses this account i" in refused["hint"]
             assert (refused["button"], refused["notices"]) == ("Enter new keys…", 1)
             window.told("accepted")
             window.must_be_well()

@@ -71,6 +71,6 @@ def test_a_program_that_hangs_in_the_records_is_no_endless_wait(
 ) -> None:
     monkeypatch.setattr(database, "LOCK_S", 0.1)
     path = tmp_path / "records.db"
-    with FileLock(tmp_path / "records.db.migrate.lock"), pytest.raises(LocalTrouble, match="busy"):
+    with FileLock(tmp_path / "records.db.migrate.lock"), pytest.raises(LocalTrouble, match="is using the records"):
         open_database(path)
     open_database(path).close()

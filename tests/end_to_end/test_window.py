@@ -25,6 +25,7 @@ def check_runs(runs: list[dict[str, Any]]) -> None:
     assert again["job_id"] != first["job_id"]
 
 
+@pytest.mark.long  # the ordinary run has the real X server for it, and counts the actions off the screen
 def test_a_newcomer_runs_the_sample_and_runs_it_again(home: Path) -> None:
     with WindowProcess(home, "sample_twice", EPOCHS, "inside") as window:
         log = window.told("log")

@@ -69,6 +69,7 @@ class WindowProcess:
                     **os.environ,
                     "QT_QPA_PLATFORM": f"offscreen:configfile={screen}",
                     "PYTHONUTF8": "1",
+                    "PYTHONFAULTHANDLER": "1",
                     **self._environment,
                     "TRAINDECK_HOME": str(self.home),
                 },

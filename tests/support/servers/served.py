@@ -44,7 +44,9 @@ class Served:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             for line in self._lines:
-                line.abort()  # what it did not take yet, the other end does not want any more
+                # What it did not take yet, the other end does not want any more; one that is at its end goes by itself.
+                if not line.is_closing() or line.get_write_buffer_size():
+                    line.abort()
             await asyncio.sleep(0)
         await self._server.wait_closed()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 from weakref import WeakSet
@@ -44,9 +45,8 @@ class Served:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             for line in self._lines:
-                # What it did not take yet, the other end does not want any more; one that is at its end goes by itself.
-                if not line.is_closing() or line.get_write_buffer_size():
-                    line.abort()
+                with suppress(AttributeError):  # one at its very end has let go of its loop, and is not to be ended
+                    line.abort()  # what it did not take yet, the other end does not want any more
             await asyncio.sleep(0)
         await self._server.wait_closed()
 

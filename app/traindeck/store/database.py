@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from traindeck.domain.errors import DiskFull, LocalTrouble
 from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import alone_with, local_errors, our_file, our_folder
+
+Result = TypeVar("Result")
 
 STEPS = (
     (
@@ -140,3 +144,27 @@ def database_errors(path: Path) -> Iterator[None]:
             ),
             str(error),
         ) from error
+
+
+class OpenedLater:
+    """A file used through one writer thread, and opened when it is first needed."""
+
+    def __init__(self, path: Path, writer: BlockingCalls, steps: SchemaSteps) -> None:
+        self._path = path
+        self._writer = writer
+        self._steps = steps
+        self._db: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """After the last call has come back."""
+        if self._db is not None:
+            self._db.close()
+
+    async def _with(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        def call(_: object) -> Result:
+            if self._db is None:
+                self._db = open_database(self._path, self._steps)
+            with database_errors(self._path):
+                return work(self._db)
+
+        return await self._writer.run(call)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 from traindeck.domain.errors import words_from_json, words_to_json
 from traindeck.domain.events import KeptEvent
 from traindeck.domain.texts import Text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.database import database_errors, open_database, transaction
-
-Result = TypeVar("Result")
+from traindeck.store.database import OpenedLater, transaction
 
 _STEPS = (
     (
@@ -41,18 +38,11 @@ _MOST_DETAIL = 4000
 _SLACK = 100
 
 
-class EventStore:
+class EventStore(OpenedLater):
     """Through one writer thread; the file is opened when it is first needed."""
 
     def __init__(self, path: Path, writer: BlockingCalls) -> None:
-        self._path = path
-        self._writer = writer
-        self._db: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        """After the last call has come back."""
-        if self._db is not None:
-            self._db.close()
+        super().__init__(path, writer, _STEPS)
 
     async def add(self, events: Sequence[KeptEvent], most: int) -> list[KeptEvent]:
         """Those that are news, with their numbers; of all there are, the newest `most` are kept."""
@@ -73,15 +63,6 @@ class EventStore:
             return [_event(row) for row in reversed(rows)]
 
         return await self._with(work)
-
-    async def _with(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        def call(_: object) -> Result:
-            if self._db is None:
-                self._db = open_database(self._path, _STEPS)
-            with database_errors(self._path):
-                return work(self._db)
-
-        return await self._writer.run(call)
 
 
 def _is_told(db: sqlite3.Connection, event: KeptEvent) -> bool:

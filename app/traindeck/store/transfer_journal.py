@@ -28,7 +28,7 @@ from traindeck.domain.transfers.records import (
     TransferState,
 )
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.database import database_errors, open_database, transaction
+from traindeck.store.database import OpenedLater, transaction
 from traindeck.store.transfer_steps import STEPS
 
 Result = TypeVar("Result")
@@ -46,30 +46,14 @@ _PLACE = "(SELECT id FROM known_places WHERE words = ?)"
 _OF_ITEMS = ("parts", "shards", "items")
 
 
-class TransferJournal:
+class TransferJournal(OpenedLater):
     """The journal through one writer thread; each method is one transaction, on the disk when it returns.
 
     The file is opened when it is first needed: most commands move nothing.
     """
 
     def __init__(self, path: Path, writer: BlockingCalls) -> None:
-        self._path = path
-        self._writer = writer
-        self._db: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        """After the last call has come back."""
-        if self._db is not None:
-            self._db.close()
-
-    async def _with(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        def call(_: object) -> Result:
-            if self._db is None:
-                self._db = open_database(self._path, STEPS)
-            with database_errors(self._path):
-                return work(self._db)
-
-        return await self._writer.run(call)
+        super().__init__(path, writer, STEPS)
 
     async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         def call(db: sqlite3.Connection) -> Result:

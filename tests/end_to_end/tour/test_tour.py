@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from support.servers.window_process import WindowProcess, end_all_of
+from support.servers.window_process import WindowProcess
 from support.servers.xvfb import Xvfb, is_installed
 
 WHOLE_S = 900.0
@@ -19,13 +18,6 @@ def toured(window: WindowProcess, timeout_s: float) -> dict[str, list[str]]:
     """What is wrong, by place."""
     window.told("over", timeout_s)
     return {told["name"]: told["faults"] for told in window.heard if told["what"] == "place" and told["faults"]}
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Any:
-    folder = tmp_path / "用户 one" / "deck"
-    yield folder
-    end_all_of(folder)
 
 
 def test_a_short_tour(home: Path, tmp_path: Path) -> None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
+from gettext import NullTranslations
 from pathlib import Path
-from typing import Any
-
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "app"))
@@ -19,7 +15,7 @@ sys.path.insert(0, str(ROOT / "app"))
 from traindeck import __version__  # noqa: E402 - from these sources, not from what may be installed
 from traindeck.cli.parser import build  # noqa: E402
 from traindeck.cli.parser_parts import Parser  # noqa: E402
-from traindeck.domain.texts import CHINESE, ENGLISH, speak  # noqa: E402
+from traindeck.domain.texts import AS_WRITTEN, CHINESE, ENGLISH, speak  # noqa: E402
 
 # The same for all commands, so told once.
 _COMMON = {"--profile", "--json", "--language", "--verbose", "--help"}
@@ -57,30 +53,15 @@ _CHINESE = {
     _KEYS: "账号“environment”的密钥",
 }
 _WORDS = {ENGLISH: _ENGLISH, CHINESE: _CHINESE}
-_FOLDERS = {ENGLISH: "man1", CHINESE: "zh_CN/man1"}
+FOLDERS = {ENGLISH: "man1", CHINESE: "zh_CN/man1"}
 
 
-class ManualPages(BuildHookInterface[Any]):
-    """What hatchling asks for while it builds a wheel."""
-
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        self._made = tempfile.TemporaryDirectory(prefix="traindeck-man-")
-        for language, folder in _FOLDERS.items():
-            page = Path(self._made.name, f"{language}.1")
-            page.write_text(page_in(language), encoding="utf-8")
-            build_data["shared_data"][str(page)] = f"share/man/{folder}/traindeck.1"
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        self._made.cleanup()
-
-
-def page_in(language: str) -> str:
-    words = ROOT / "resources" / "translations" / f"{language}.json"
-    speak(language, json.loads(words.read_text(encoding="utf-8")) if words.exists() else {})
+def page_in(language: str, catalogue: NullTranslations = AS_WRITTEN) -> str:
+    speak(language, catalogue)
     try:
         return "\n".join(_page(_WORDS[language])) + "\n"
     finally:
-        speak(ENGLISH, {})
+        speak(ENGLISH, AS_WRITTEN)
 
 
 def _page(words: Mapping[str, str]) -> Iterator[str]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import catalogues
 import pytest
 
 import traindeck
-from traindeck.runtime.resources import resource
 
 PACKAGE = Path(traindeck.__file__).parent
 HAN = "\u4e00-\u9fff"
@@ -80,9 +79,13 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}|%\([a-z_]+\)[sr]|%[sr]|主机:端口|镜�
 NO_WORDS = {"TrainDeck", "obs://bucket/folder/", "*.tmp\ncache/"}
 
 
-def catalogue() -> dict[str, str]:
-    words: dict[str, str] = json.loads(resource("translations", "zh_CN.json").read_text(encoding="utf-8"))
-    return words
+def entries() -> Iterator[tuple[str, str]]:
+    """Every form of every sentence, with its Chinese."""
+    for message in catalogues.read(catalogues.FOLDER / "zh_CN.po"):
+        words = message.string if isinstance(message.string, str) else "".join(message.string or ())
+        for form in [message.id] if isinstance(message.id, str) else message.id:
+            if form:
+                yield form, words
 
 
 def found(words: str, pattern: str, fine: tuple[str, ...]) -> bool:
@@ -93,24 +96,24 @@ def found(words: str, pattern: str, fine: tuple[str, ...]) -> bool:
 
 @pytest.mark.parametrize(("pattern", "instead", "fine"), ENGLISH, ids=[instead for _, instead, _ in ENGLISH])
 def test_english_keeps_the_glossary(pattern: str, instead: str, fine: tuple[str, ...]) -> None:
-    assert [words for words in catalogue() if found(words, pattern, fine)] == [], f"use: {instead}"
+    assert [words for words, _ in entries() if found(words, pattern, fine)] == [], f"use: {instead}"
 
 
 @pytest.mark.parametrize(("pattern", "instead", "fine"), CHINESE, ids=[pattern for pattern, _, _ in CHINESE])
 def test_chinese_keeps_the_glossary(pattern: str, instead: str, fine: tuple[str, ...]) -> None:
-    assert [words for words in catalogue().values() if found(words, pattern, fine)] == [], f"use: {instead}"
+    assert [words for _, words in entries() if found(words, pattern, fine)] == [], f"use: {instead}"
 
 
 def test_no_translation_is_left_undone() -> None:
-    undone = [en for en, zh in catalogue().items() if not zh.strip() or (zh == en and not SAME.fullmatch(en))]
+    undone = [en for en, zh in entries() if not zh.strip() or (zh == en and not SAME.fullmatch(en))]
     assert undone == []
-    assert [zh for zh in catalogue().values() if re.search(r"TODO|FIXME|XXX", zh)] == []
+    assert [zh for _, zh in entries() if re.search(r"TODO|FIXME|XXX", zh)] == []
 
 
 def test_chinese_has_chinese_marks() -> None:
     """Full-width marks beside Chinese, one space between Chinese and Latin letters, and one ellipsis."""
     wrong = []
-    for words in catalogue().values():
+    for _, words in entries():
         bare = _PLACEHOLDER.sub("", words)
         if re.search(rf"[{HAN}][,;?!]|[{HAN}]\((?!&|[A-Z]{{2}})|……|\.\.\.|[{HAN}]:(?!/)", bare):
             wrong.append(words)

@@ -234,7 +234,9 @@ def _kinds(kind: type[AppError]) -> Iterator[type[AppError]]:
 def _written(message: Text) -> dict[str, object]:
     words: dict[str, object] = {"english": message.english}
     if message.one:
-        words["one"] = message.one
+        words |= {"one": message.one, "count": message.count}
+    if message.context:
+        words["context"] = message.context
     return words | {"fields": {name: _field(value) for name, value in message.fields.items()}}
 
 
@@ -251,5 +253,13 @@ def _read(content: dict[str, object]) -> Text:
     return Text(
         str(content["english"]),
         {name: _read(value) if isinstance(value, dict) else value for name, value in found.items()},
-        str(content.get("one", "")),
+        one := str(content.get("one", "")),
+        # Version 0.1 kept a form for one only where the number was one.
+        _count(content.get("count", 1 if one else 0)),
+        str(content.get("context", "")),
     )
+
+
+def _count(value: object) -> int:
+    assert isinstance(value, int)
+    return value

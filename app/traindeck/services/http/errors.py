@@ -151,7 +151,7 @@ def by_code(rules: Mapping[str, Rule]) -> dict[str, Rule]:
 
 def _filled(sentence: Text, fields: Mapping[str, object]) -> Text:
     # No more than it names: errors are kept on disk together with their fields.
-    return Text(sentence.english, {name: fields[name] for name in fields if f"{{{name}}}" in sentence.english})
+    return sentence.with_fields(**{name: fields[name] for name in fields if f"{{{name}}}" in sentence.english})
 
 
 # fmt: off

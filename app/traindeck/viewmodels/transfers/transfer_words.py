@@ -260,7 +260,7 @@ def counts_words(row: TransferRow) -> str:
 
 
 def _counted(words: Text, count: int) -> str:
-    return say(words.english, count=f"{count:,}") if count else ""
+    return say(words.with_fields(count=f"{count:,}")) if count else ""
 
 
 def plan_words(row: TransferRow) -> str:

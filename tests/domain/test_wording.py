@@ -145,3 +145,36 @@ def spoken_past_the_catalogue() -> Iterator[str]:
 
 def test_nothing_is_said_past_the_catalogue() -> None:
     assert [*spoken_past_the_catalogue()] == []
+
+
+# A number of which something is, said in one form: pattern and why it is never one.
+NEVER_ONE = [
+    (r"\{most\}", "a limit of the service or of ours"),
+    (r"\{least\} to \{most\}", "from one limit to another"),
+    (r"More than \{objects\} objects|first \{objects\}", "as many as were looked at before it took too long"),
+    (r"(Copied|Moved) \{count\} objects and folders", "one is told by its name"),
+    (r"restored for \{days\} days", "one is allowed"),
+    (r"\{one\} and \{other\} bytes", "two numbers"),
+    (r"The policy has \{size\} bytes", "more than the limit"),
+]
+NO_NUMBER = {"name", "place", "target", "host", "title", "path", "bucket", "rule", "what", "trouble", "reason"}
+
+
+def test_a_number_before_a_noun_has_its_singular() -> None:
+    """The nouns are those that some sentence counts."""
+    sentences = [*catalogues.said()]
+    words = [[{*re.findall(r"[a-z]+", form.lower())} for form in said.forms] for said in sentences]
+    nouns = {noun for one, many in (pair for pair in words if len(pair) == 2) for noun in many - one if noun[-1] == "s"}
+    nouns |= {noun.removesuffix("s") for noun in nouns} | {"characters", "seconds", "folders", "shards", "parts"}
+    noun = rf"(?:[ -][a-z]+){{0,2}}[ -](?:{'|'.join(sorted(nouns))})\b"
+    wrong = {}
+    for forms, _, place in sentences:
+        found = re.search(
+            rf"\{{(?!(?:{'|'.join(NO_NUMBER)})\}})[a-z_]+(?::[^{{}}]*)?\}}{noun}", forms[0], re.IGNORECASE
+        )
+        if len(forms) == 1 and found and not any(re.search(pattern, forms[0]) for pattern, _ in NEVER_ONE):
+            wrong[forms[0]] = place
+    assert wrong == {}
+    assert [
+        pattern for pattern, _ in NEVER_ONE if not any(re.search(pattern, said.forms[0]) for said in sentences)
+    ] == []

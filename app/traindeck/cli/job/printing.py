@@ -13,7 +13,7 @@ from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run, RunState, duration_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
     from traindeck.services.logs.log_files import Gap
@@ -148,11 +148,12 @@ class LogPrinter:
             self._line(self._rest, b"")
             self._rest = b""
         for gap in gaps:
-            words = say(
-                "{worker}: {missing} bytes before byte {offset} were no longer available from the service.",
+            words = say_count(
+                "{worker}: {count} byte before byte {offset} was no longer available from the service.",
+                "{worker}: {count} bytes before byte {offset} were no longer available from the service.",
+                gap.missing,
                 worker=self.worker,
-                missing=gap.missing,
-                offset=gap.offset,
+                offset=f"{gap.offset:,}",
             )
             self.output.note(words)
 

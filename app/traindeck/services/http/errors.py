@@ -26,7 +26,7 @@ from traindeck.domain.errors import (
     TooSlow,
     Unreachable,
 )
-from traindeck.domain.texts import Text, moment_words, text
+from traindeck.domain.texts import Text, count_text, moment_words, text
 from traindeck.runtime.clock import of_http_date
 from traindeck.services.http.calls import OutOfTime
 from traindeck.services.http.masking import without_secrets
@@ -236,7 +236,11 @@ def expired_token(answer: ErrorResponse, *_: str) -> AppError:
 def wrong_clock(answer: ErrorResponse, *_: str) -> AppError:
     off_by = round(abs(seconds_ahead(answer.date) or 0.0) / 60)  # 0: the server did not say
     title = (
-        text("The clock of this computer is off by {minutes} minutes.", minutes=off_by)
+        count_text(
+            "The clock of this computer is off by {count} minute.",
+            "The clock of this computer is off by {count} minutes.",
+            off_by,
+        )
         if off_by
         else text("The clock of this computer is off by more than 15 minutes.")
     )

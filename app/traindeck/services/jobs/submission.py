@@ -24,7 +24,7 @@ from traindeck.domain.jobs import job as forms
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import JobSpec, RemoteJob, Run, RunState, Target, run_name
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Listeners, gather_or_raise, safely
@@ -284,7 +284,14 @@ class Submission:
                 body = await self.bundles.body(bundle, file)
                 await self.planes.on_loop(lambda: plane.put(folder.join(file.path), body))
             done += 1
-            stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
+            stage(
+                count_text(
+                    "Uploading the code: {done} of {count} file…",
+                    "Uploading the code: {done} of {count} files…",
+                    len(bundle.files),
+                    done=f"{done:,}",
+                )
+            )
 
         async with self.planes.line(connection) as plane:
             await gather_or_raise(send(plane, file) for file in bundle.files)

@@ -63,7 +63,7 @@ def to_toml_value(field: FormField, value: Any) -> Any:
     """What stands in the file for a value; of a row, its name and what stands there."""
     match field.kind:
         case FieldKind.TARGET:
-            return value.value
+            return str(value)
         case FieldKind.LIST:
             return list(value)
         case FieldKind.CHANNELS:

@@ -86,7 +86,7 @@ def _check_limits(spec: JobSpec) -> Iterator[FieldError]:
     try:
         stop_time(spec.stop_after)
     except InvalidInput as error:
-        yield FieldError("stop_after", error.paragraph())
+        yield FieldError("stop_after", error.title)
 
 
 def _check_channels(spec: JobSpec) -> Iterator[FieldError]:

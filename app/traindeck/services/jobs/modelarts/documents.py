@@ -11,6 +11,7 @@ from traindeck.domain.jobs.job import Isolation, RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec, wire_value
 from traindeck.domain.jobs.stop_time import stop_hours
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
 
 Document = Mapping[str, Any]
 
@@ -127,11 +128,11 @@ def _accelerator(document: Document) -> str:
     return f"{words} {document['memory']}" if document.get("memory") else words
 
 
-def _exit_message(status: Document) -> str:
+def _exit_message(status: Document) -> Text | str:
     for task in _list(status, "task_statuses"):
         if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
             words = str(task.get("message") or "")
-            return words or f"exit code {task.get('exit_code')}"
+            return words or text("Exit code {code}", code=task.get("exit_code"))
     return ""
 
 

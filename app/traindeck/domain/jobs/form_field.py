@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from enum import Enum, StrEnum, auto
 from typing import Any
 
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import Text, text
 
 
@@ -72,6 +73,14 @@ _SECTIONS = {
 }
 
 
+class Prominence(StrEnum):
+    """How many need a field: the first are filled in a new job file, the rare ones come last and not in it."""
+
+    FIRST = "first"
+    MORE = "more"
+    RARE = "rare"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a value must be; `pattern` comes with the sentence that says it in words."""
@@ -129,8 +138,7 @@ class FormField:
     limits: Limits = Limits()
     example: str = ""
     """As it stands in a job file; for a table, a line of it."""
-    is_rare: bool = False
-    """Few need it: it comes last in the form, and not in a new job file."""
+    prominence: Prominence = Prominence.MORE
 
     @property
     def place(self) -> str:
@@ -140,8 +148,16 @@ class FormField:
         return f"{self.table}.{self.key or 'NAME'}"
 
     @property
+    def default(self) -> object:
+        """What it is where nothing is written."""
+        return getattr(_DEFAULTS, self.name)
+
+    @property
     def is_table(self) -> bool:
         return not self.key
+
+
+_DEFAULTS = JobSpec()
 
 
 def nearest(word: str, known: list[str] | tuple[str, ...], closeness: float = 0.5) -> str | None:

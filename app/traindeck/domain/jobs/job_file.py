@@ -16,7 +16,6 @@ from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.parameter_text import scalar_of
 from traindeck.domain.texts import text
 
-_DEFAULTS = JobSpec()
 _ALWAYS = ("name", "target", "nodes")
 
 
@@ -113,7 +112,7 @@ def _written(spec: JobSpec, fields: Mapping[str, FormField], whole: FormField | 
     return {
         key: to_toml_value(field, getattr(spec, field.name))
         for key, field in fields.items()
-        if getattr(spec, field.name) != getattr(_DEFAULTS, field.name) or field.name in _ALWAYS
+        if getattr(spec, field.name) != field.default or field.name in _ALWAYS
     }
 
 

@@ -25,16 +25,8 @@ from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages, moving_shown
 from traindeck.domain.errors import Conflict, NotFound
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import (
-    USUAL_BOOTS,
-    JobSpec,
-    Run,
-    RunState,
-    Target,
-    duration_words,
-    name_stem,
-    usual_boots,
-)
+from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.job_spec import USUAL_BOOTS, JobSpec, Target, name_stem, usual_boots
 from traindeck.domain.texts import say, text
 from traindeck.runtime.files import local_errors, text_in
 

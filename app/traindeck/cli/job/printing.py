@@ -12,7 +12,7 @@ from traindeck.cli.columns import aligned
 from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def document(run: Run) -> dict[str, object]:
 
 
 def full_document(run: Run) -> dict[str, object]:
-    spec = run.spec.for_run(run.name)
+    spec = run.filled_spec
     return {
         **document(run),
         "code": run.code_url,
         "bundle": run.bundle,
         "workers": list(run.tasks),
-        "inputs": dict(spec.inputs),
-        "outputs": dict(spec.outputs),
+        "inputs": {channel.name: channel.place for channel in spec.inputs},
+        "outputs": {channel.name: channel.place for channel in spec.outputs},
         "log": spec.log_to,
         "parameters": dict(spec.parameters),
         "engine": spec.engine_version or spec.engine,
@@ -62,8 +62,8 @@ def full_document(run: Run) -> dict[str, object]:
 
 
 def state_words(run: Run) -> str:
-    """The service's own word where we have none for it."""
-    return run.phase if run.state is RunState.UNKNOWN and run.phase else run.state.value
+    """The state in the user's language."""
+    return say(run.state_words)
 
 
 def heads() -> list[str]:
@@ -83,7 +83,7 @@ def row(run: Run) -> list[str]:
 
 
 def page(run: Run) -> list[str]:
-    spec = run.spec.for_run(run.name)
+    spec = run.filled_spec
     facts = [
         (say("Run"), run.id),
         (say("Name"), run.name),
@@ -101,8 +101,8 @@ def page(run: Run) -> list[str]:
         (say("Code"), run.code_url),
         (say("Engine"), spec.image or f"{spec.engine} {spec.engine_version}".strip()),
         (say("Specification"), f"{spec.flavor} × {spec.nodes}"),
-        *((say("Input {name}", name=name), place) for name, place in spec.inputs),
-        *((say("Output {name}", name=name), place) for name, place in spec.outputs),
+        *((say("Input {name}", name=channel.name), channel.place) for channel in spec.inputs),
+        *((say("Output {name}", name=channel.name), channel.place) for channel in spec.outputs),
         (say("Log"), spec.log_to),
         (say("Parameters"), " ".join(f"{name}={value}" for name, value in spec.parameters)),
     ]

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from traindeck.domain.jobs.job import Engine, Flavor, Isolation, JobSpec, RemoteJob, stop_hours, wire_value
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import Isolation, RemoteJob
+from traindeck.domain.jobs.job_spec import JobSpec, wire_value
+from traindeck.domain.jobs.stop_time import stop_hours
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
 
 Document = Mapping[str, Any]
 
@@ -32,9 +36,13 @@ def _algorithm(spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
     else:
         algorithm["boot_file"] = folder + spec.boot.replace("\\", "/").removeprefix("./")
     algorithm["parameters"] = [{"name": name, "value": wire_value(value)} for name, value in spec.parameters]
-    algorithm["inputs"] = [_channel(name, ObjectPath.parse(place)) for name, place in spec.inputs if place.strip()]
+    algorithm["inputs"] = [
+        _channel(channel.name, ObjectPath.parse(channel.place)) for channel in spec.inputs if channel.place.strip()
+    ]
     algorithm["outputs"] = [
-        _channel(name, ObjectPath.parse(place).as_folder()) for name, place in spec.outputs if place.strip()
+        _channel(channel.name, ObjectPath.parse(channel.place).as_folder())
+        for channel in spec.outputs
+        if channel.place.strip()
     ]
     algorithm["environments"] = {**_ENVIRONMENT, **dict(spec.environment)}
     return algorithm
@@ -120,11 +128,11 @@ def _accelerator(document: Document) -> str:
     return f"{words} {document['memory']}" if document.get("memory") else words
 
 
-def _exit_message(status: Document) -> str:
+def _exit_message(status: Document) -> Text | str:
     for task in _list(status, "task_statuses"):
         if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
             words = str(task.get("message") or "")
-            return words or f"exit code {task.get('exit_code')}"
+            return words or text("Exit code {code}", code=task.get("exit_code"))
     return ""
 
 

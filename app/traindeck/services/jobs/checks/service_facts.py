@@ -18,7 +18,7 @@ from traindeck.services.accounts.key_checks import TRIAL_NAME
 from traindeck.services.storage.place_facts import PlaceFacts
 
 if TYPE_CHECKING:
-    from traindeck.domain.jobs.modelarts_facts import JobQuota, ResourcePool
+    from traindeck.domain.jobs.pools import JobQuota, ResourcePool
     from traindeck.services.accounts.connections import Connection, Connections
     from traindeck.services.jobs.choices import JobChoices
     from traindeck.services.storage.place_facts import PlaceService

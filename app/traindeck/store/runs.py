@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import Isolation, JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Isolation, Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.database import database_errors, transaction

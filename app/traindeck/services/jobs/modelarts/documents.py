@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Engine, Flavor, Isolation, JobSpec, RemoteJob, stop_hours, wire_value
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import Isolation, RemoteJob
+from traindeck.domain.jobs.job_spec import JobSpec, wire_value
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.jobs.stop_time import stop_hours
+from traindeck.domain.storage.objects import ObjectPath, bytes_of
 
 Document = Mapping[str, Any]
 
@@ -35,9 +38,13 @@ def _algorithm(spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
     else:
         algorithm["boot_file"] = folder + spec.boot.replace("\\", "/").removeprefix("./")
     algorithm["parameters"] = [{"name": name, "value": wire_value(value)} for name, value in spec.parameters]
-    algorithm["inputs"] = [_channel(name, ObjectPath.parse(place)) for name, place in spec.inputs if place.strip()]
+    algorithm["inputs"] = [
+        _channel(channel.name, ObjectPath.parse(channel.place)) for channel in spec.inputs if channel.place.strip()
+    ]
     algorithm["outputs"] = [
-        _channel(name, ObjectPath.parse(place).as_folder()) for name, place in spec.outputs if place.strip()
+        _channel(channel.name, ObjectPath.parse(channel.place).as_folder())
+        for channel in spec.outputs
+        if channel.place.strip()
     ]
     algorithm["environments"] = {**_ENVIRONMENT, **dict(spec.environment)}
     return algorithm
@@ -112,7 +119,13 @@ def flavor_of(document: Document) -> Flavor:
         memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
         accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
+        disk_bytes=_disk_bytes(_part(info, "disk")),
     )
+
+
+def _disk_bytes(disk: Document) -> int | None:
+    size = bytes_of(f"{disk.get('size') or ''}{disk.get('unit') or 'GB'}")
+    return size or None
 
 
 def pool_of(document: Document) -> ResourcePool:

@@ -17,6 +17,7 @@ from traindeck.runtime.tasks import safely
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.checks.code_facts import CodeFacts
+    from traindeck.services.jobs.checks.lab_limits import AskLabPython
     from traindeck.services.jobs.checks.service_facts import AccountFacts
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class CheckedJob:
     profile: Profile
     code: CodeFacts
     service: AccountFacts
+    lab_python: AskLabPython | None = None
     is_again: bool = False
     """It was sent before, with this very code."""
 

@@ -72,7 +72,7 @@ Handler = Callable[[Call], Awaitable[int]]
 _MUTE = (AppError, ReaderGone)
 # They tell what there is: with their reader they are done.
 _TELLERS = {("obs", name) for name in ("ls", "du", "find", "cat", "stat", "fragments")} | {
-    ("job", name) for name in ("ls", "show", "logs", "compare")
+    ("job", name) for name in ("ls", "show", "logs", "compare", "check")
 }
 
 
@@ -224,6 +224,8 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.obs import fragments as module
         case "job", "init":
             from traindeck.cli.job import init as module
+        case "job", "check":
+            from traindeck.cli.job import check as module
         case "job", "submit" | "rerun":
             from traindeck.cli.job import submit as module
         case "job", "ls" | "show":

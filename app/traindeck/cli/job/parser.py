@@ -10,6 +10,7 @@ from traindeck.domain.texts import say
 
 def add_job(job: Adder) -> None:
     leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
+    leaf(job, "check", say("check a job file without submitting it"), _file, _changes, _checking)
     leaf(job, "submit", say("submit a job file"), _file, _sending)
     leaf(job, "ls", say("list runs, newest first"), _runs)
     leaf(job, "show", say("show a run"), _run)
@@ -47,8 +48,18 @@ def _fetch(fetch: Parser) -> None:
     fetch.option("--to", "DIR", say("target folder (default: named like the run)"), type=Path)
 
 
-def _sending(parser: Parser) -> None:
+def _changes(parser: Parser) -> None:
     change = say("change a parameter (lr=0.01) or any other key (resources.nodes=2)")
     parser.option("--set", "KEY=VALUE", change, action="append", default=[], dest="changes")
+
+
+def _checking(parser: Parser) -> None:
+    parser.flag("--fix", means=say("show what the first fix of each finding changes, and change it"))
+    yes(parser)
+
+
+def _sending(parser: Parser) -> None:
+    _changes(parser)
+    parser.flag("-y", "--yes", means=say("submit in spite of warnings"))
     parser.flag("--wait", means=say("wait until the run has ended"))
     parser.flag("--follow", means=say("print its log until the run has ended"))

@@ -132,11 +132,13 @@ class NotAccepted(AppError):
 
 
 def listed(findings: Iterable[CheckFinding]) -> Text:
-    """One line for each."""
-    found = list(findings)
-    lines = "\n".join(f"{{title{number}}}: {{fact{number}}}" for number in range(len(found)))
-    fields: dict[str, object] = {f"title{number}": one.title for number, one in enumerate(found)}
-    return Text(lines, fields | {f"fact{number}": one.fact for number, one in enumerate(found)})
+    """One line for each, with what to do."""
+    lines: list[str] = []
+    fields: dict[str, object] = {}
+    for number, one in enumerate(findings):
+        lines.append(f"{{title{number}}}: {{fact{number}}}" + (f" {{hint{number}}}" if one.hint else ""))
+        fields |= {f"title{number}": one.title, f"fact{number}": one.fact, f"hint{number}": one.hint or ""}
+    return Text("\n".join(lines), fields)
 
 
 def fixed(spec: JobSpec, fix: CheckFix) -> JobSpec:
@@ -175,7 +177,11 @@ def _entry(one: CheckFinding) -> Mapping[str, object]:
         "line": one.line,
         "field": one.field or None,
         "fixes": [
-            {"title": str(fix.words), "changes": dict(fix.changes), "creates": str(fix.creates) if fix.creates else None}
+            {
+                "title": str(fix.words),
+                "changes": dict(fix.changes),
+                "creates": str(fix.creates) if fix.creates else None,
+            }
             for fix in one.fixes
         ],
         "as_of": one.as_of,

@@ -6,12 +6,10 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Any
 
 from traindeck.domain.jobs import form_fields
-from traindeck.domain.jobs.choices import Choices, Engine, Flavor, fits
 from traindeck.domain.jobs.job_file import scalar_of
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Scalar, wire_value
 from traindeck.viewmodels.ports import Rows

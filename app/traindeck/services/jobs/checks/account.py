@@ -78,9 +78,7 @@ async def _project(job: CheckedJob) -> Iterable[CheckAnswer]:
         raise
     except AccessRefused as error:
         return [red(error.title, error.hint)]
-    return [
-        green(text("{project} belongs to the region {region}.", project=project, region=job.profile.region or "–"))
-    ]
+    return [green(text("{project} belongs to the region {region}.", project=project, region=job.profile.region or "–"))]
 
 
 async def _authorised(job: CheckedJob) -> Iterable[CheckAnswer]:

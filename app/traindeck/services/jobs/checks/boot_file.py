@@ -165,7 +165,9 @@ async def _others(job: CheckedJob, entries: list[CodeEntry], version: PythonVers
     return said
 
 
-def _fault(path: str, source: PythonSource, version: PythonVersion | None, make: Callable[..., CheckAnswer]) -> CheckAnswer | None:
+def _fault(
+    path: str, source: PythonSource, version: PythonVersion | None, make: Callable[..., CheckAnswer]
+) -> CheckAnswer | None:
     if source.fault is None:
         return None
     if source.fault in (SourceFault.TOO_LARGE, SourceFault.TOO_DEEP):

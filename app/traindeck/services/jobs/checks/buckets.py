@@ -154,8 +154,6 @@ _SAID = levels(CheckLevel.GREEN, CheckLevel.RED, CheckLevel.NOT_CHECKED)
 CHECKS = (
     JobCheck("buckets", text("Buckets"), _FIELDS, _exist, _SAID, is_remote=True),
     JobCheck("region", text("Region of the buckets"), _FIELDS, _regions, _SAID, is_remote=True),
-    JobCheck(
-        "encryption", text("Encryption"), _FIELDS, _encrypted, _SAID | {CheckLevel.AMBER}, is_remote=True
-    ),
+    JobCheck("encryption", text("Encryption"), _FIELDS, _encrypted, _SAID | {CheckLevel.AMBER}, is_remote=True),
     JobCheck("write-right", text("Write permission"), _FIELDS, _may_write, _SAID, is_remote=True),
 )

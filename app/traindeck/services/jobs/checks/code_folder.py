@@ -74,9 +74,7 @@ async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
             file_size=size_words(largest.size_bytes),
         )  # fmt: skip
         return [amber(fact, _EXCLUDE, field="code_folder")]
-    fact = text(
-        "{summary}, {levels} levels deep.", summary=tree.summary(), levels=max(1, total.depth)
-    )
+    fact = text("{summary}, {levels} levels deep.", summary=tree.summary(), levels=max(1, total.depth))
     return [green(fact)]
 
 

@@ -138,7 +138,9 @@ _MACHINE = _ENGINE | {"flavor", "nodes", "pool"}
 
 CHECKS = (
     JobCheck("engine", text("Engine"), _ENGINE, _engine, _SAID, is_remote=True),
-    JobCheck("image", text("Custom image"), _ENGINE, _image, levels(CheckLevel.GREEN, CheckLevel.AMBER, CheckLevel.RED)),
+    JobCheck(
+        "image", text("Custom image"), _ENGINE, _image, levels(CheckLevel.GREEN, CheckLevel.AMBER, CheckLevel.RED)
+    ),
     JobCheck("flavor", text("Specification"), _MACHINE, _flavor, _SAID, is_remote=True),
     JobCheck("nodes", text("Nodes"), _MACHINE, _nodes, _SAID, is_remote=True),
     JobCheck("pool", text("Resource pool"), frozenset({"pool"}), _pool, _SAID, is_remote=True),

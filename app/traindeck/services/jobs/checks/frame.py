@@ -156,7 +156,16 @@ async def _findings(check: JobCheck, job: CheckedJob) -> Sequence[CheckFinding]:
         answers = [not_checked(text("Not checked: {reason}", reason=detail), hint)]
     return tuple(
         CheckFinding(
-            check.id, check.title, one.level, one.fact, one.hint, one.fixes, one.field, one.file, one.line, service.as_of
+            check.id,
+            check.title,
+            one.level,
+            one.fact,
+            one.hint,
+            one.fixes,
+            one.field,
+            one.file,
+            one.line,
+            service.as_of,
         )
         for one in answers
     )

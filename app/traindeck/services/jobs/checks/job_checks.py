@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +16,7 @@ from traindeck.services.jobs.checks.service_facts import ServiceFacts
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.checks.lab_limits import AskLabPython
-
-Accept = Callable[[CheckReport], Awaitable[bool]]
-"""Asks whoever is there whether the job is to be sent in spite of what is amber."""
+    from traindeck.services.jobs.submission import Accept
 
 
 @dataclass(eq=False, slots=True)
@@ -48,9 +45,7 @@ class JobChecks:
         folder = (base / spec.code_folder).absolute() if frozen is None else frozen
         code = CodeFacts(folder, spec.ignore if frozen is None else (), self.disk, self.memory)
         account = self.facts.connections.profile(profile)
-        job = CheckedJob(
-            spec, account, code, self.facts.of(profile), self.lab_python, is_again=frozen is not None
-        )
+        job = CheckedJob(spec, account, code, self.facts.of(profile), self.lab_python, is_again=frozen is not None)
         return await run_checks(ALL_CHECKS, job, known=known, found=found)
 
     async def mend(self, profile: str, fix: CheckFix) -> None:

@@ -22,7 +22,9 @@ _HINT_OWN = text("Add {{run}}, so that each run gets a folder of its own.")
 async def _names(job: CheckedJob) -> Iterable[CheckAnswer]:
     """What stands in braces and means nothing would be the name of a folder that all runs share."""
     places = list(places_of(job.spec))
-    wrong = [_unknown(place, name) for place in places for name in fields_in(place.spelling) if name not in PLACE_FIELDS]
+    wrong = [
+        _unknown(place, name) for place in places for name in fields_in(place.spelling) if name not in PLACE_FIELDS
+    ]
     if wrong or not places:
         return wrong
     return [green(text("Every place can be filled in."))]

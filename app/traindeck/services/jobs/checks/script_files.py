@@ -46,7 +46,9 @@ async def _shell(job: CheckedJob) -> Iterable[CheckAnswer]:
             hint = text("Save it with LF, for example: sed -i 's/\\r$//' {file}", file=path)
             is_started = path.rpartition("/")[2] in job.spec.command
             said.append((red if is_started else amber)(fact, hint, file=path, line=1))
-    good = count_text("{count} script has line ends of Linux.", "{count} scripts have line ends of Linux.", len(scripts))
+    good = count_text(
+        "{count} script has line ends of Linux.", "{count} scripts have line ends of Linux.", len(scripts)
+    )
     return said or ([green(good)] if scripts else [])
 
 
@@ -77,7 +79,9 @@ def _without(tree: CodeTree) -> list[CheckAnswer]:
     out = next((entry for entry in tree.left_out if entry.path == REQUIREMENTS), None)
     if out is not None:
         fact = text("{file} does not go along: {reason}.", file=REQUIREMENTS, reason=out.why_left_out() or "")
-        return [amber(fact, text("Nothing of it is installed. Check “ignore” and the ignore files."), file=REQUIREMENTS)]
+        return [
+            amber(fact, text("Nothing of it is installed. Check “ignore” and the ignore files."), file=REQUIREMENTS)
+        ]
     if tree.holds("requirements.txt"):
         return [green(text("requirements.txt is not installed by the service; {file} would be.", file=REQUIREMENTS))]
     return []

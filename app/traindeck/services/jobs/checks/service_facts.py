@@ -130,8 +130,7 @@ class AccountFacts:
             try:
                 region = await (await self._connection()).settings.region(name)
             except NotFound:
-                near = [other for other in get_close_matches(name, known, _NEAR)]
-                return BucketThere(name, False, nearest=tuple(near))
+                return BucketThere(name, False, nearest=tuple(get_close_matches(name, known, _NEAR)))
             return BucketThere(name, True, region)
 
         return await self._told(("bucket", name), ask, NEVER)
@@ -205,8 +204,8 @@ class AccountFacts:
         async with self.asking[key]:
             if (trouble := self.failed.get(key) or self.failed.get((self.profile,))) is not None:
                 raise trouble
-            at, value = self.facts.kept.get(key, (None, None))
-            if at is None or (at < self.begun and self.facts.clock() - at >= kept):
+            told = self.facts.kept.get(key)
+            if told is None or (told[0] < self.begun and self.facts.clock() - told[0] >= kept):
                 try:
                     value = await ask()
                 except AppError as error:
@@ -214,7 +213,7 @@ class AccountFacts:
                     if isinstance(error, KeysRefused):
                         self.failed[(self.profile,)] = error
                     raise
-                at = self.facts.clock()
-                self.facts.kept[key] = (at, value)
-            self.as_of = at if self.as_of is None else min(self.as_of, at)
-            return value
+                told = self.facts.kept[key] = (self.facts.clock(), value)
+            self.as_of = told[0] if self.as_of is None else min(self.as_of, told[0])
+            answer: Value = told[1]
+            return answer

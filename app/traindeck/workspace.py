@@ -28,7 +28,6 @@ from traindeck.domain.settings import (
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
 from traindeck.ui.jobs.feature import JobsFeature
@@ -111,7 +110,7 @@ class Models:
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
-        places = PlaceNotes(form, PlaceService(core.connections, core.planes), scope)
+        places = PlaceNotes(form, core.places, scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, form, scope)

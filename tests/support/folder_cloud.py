@@ -21,6 +21,7 @@ from support.folder_plane import FolderPlane
 from support.hand_made_connection import HandMadeConnection
 from support.listed_names import ListedNames
 from support.memory_secrets import MemorySecrets
+from support.open_gate import open_gate
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
@@ -273,7 +274,7 @@ class FolderCloud(Entered):
         self.listings = BucketListings(self.connections, indexes.open, index)
         bundles = CodeBundles(self.paths.bundles, self.disk)
         self.submission = Submission(
-            self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book
+            self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book, open_gate
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from support.entered import Entered
+from support.open_gate import open_gate
 from support.servers.faults import FaultyProxy
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
@@ -29,7 +30,7 @@ from traindeck.services.accounts.secrets import Secrets
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
-from traindeck.services.jobs.submission import Submission
+from traindeck.services.jobs.submission import Gate, Submission
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
@@ -99,6 +100,8 @@ class Bench(Entered):
         self._look_ups_s = look_ups_s
         self._patience_s = None if waits_for_keys else 0.5
         self.made: list[Connection] = []
+        self.gate: Gate = open_gate
+        """What looks at a job before it is sent; a test of the sending itself has none."""
 
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
@@ -130,6 +133,7 @@ class Bench(Entered):
             self.paths.run,
             self.disk,
             self.book,
+            self.gate,
             look_ups_s=self._look_ups_s,
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)

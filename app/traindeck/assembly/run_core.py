@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, closing
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
+from traindeck.domain.jobs.checks import AcceptedFinding
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
-from traindeck.services.jobs.submission import Submission
+from traindeck.services.jobs.submission import Accept, Submission
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.database import open_database
 from traindeck.store.runs import RunStore
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.checks.job_checks import JobChecks
 
 
 class RunCore(DataCore):
@@ -27,7 +37,31 @@ class RunCore(DataCore):
         self.records = RunStore(database, paths.database, writer)
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
         bundles = CodeBundles(paths.bundles, self.disk)
-        self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
+        self.places = PlaceService(connections, self.planes)
+        self.choices = JobChoices(connections)
+        self.submission = Submission(
+            self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
+        )
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+
+    @cached_property
+    def checks(self) -> JobChecks:
+        """What is looked at before a job is sent; loaded by those who send one."""
+        from traindeck.assembly.lab_pythons import LabPythons
+        from traindeck.services.jobs.checks.job_checks import JobChecks
+        from traindeck.services.jobs.checks.service_facts import ServiceFacts
+
+        facts = ServiceFacts(self.connections, self.places, self.choices, self.records)
+        pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
+        return JobChecks(facts, self.disk, pythons.of_engine)
+
+    async def _checked(
+        self, spec: JobSpec, base: Path, profile: str, frozen: Path | None, accept: Accept
+    ) -> tuple[AcceptedFinding, ...]:
+        from traindeck.services.jobs.checks.job_checks import let_through
+
+        report = await self.checks.check(spec, base, profile, frozen=frozen)
+        await let_through(report, accept)
+        return report.to_record

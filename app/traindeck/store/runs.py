@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.checks import AcceptedFinding, CheckLevel
 from traindeck.domain.jobs.job import Isolation, Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import Text, text
@@ -122,6 +123,8 @@ def _note(db: sqlite3.Connection, run: Run) -> None:
 def _column(name: str, value: Any) -> object:
     if name == "spec":
         return job_file.to_toml(value)
+    if name == "accepted":
+        return json.dumps([_written_finding(one) for one in value], ensure_ascii=False)
     if name == "tasks":
         return json.dumps(value)
     if name == "reason":
@@ -137,7 +140,7 @@ def _run(row: sqlite3.Row) -> Run:
     def read(name: str, reading: Callable[[Any], Any], otherwise: object) -> None:
         try:
             values[name] = reading(row[name])
-        except (InvalidInput, ValueError, TypeError) as error:
+        except (InvalidInput, ValueError, TypeError, KeyError) as error:
             log.warning("run %s: %s cannot be read: %s", row["id"], name, error)
             damaged.append(name)
             values[name] = otherwise
@@ -146,6 +149,7 @@ def _run(row: sqlite3.Row) -> Run:
     read("state", RunState, RunState.UNKNOWN)
     read("tasks", _tasks, ("worker-0",))
     read("reason", kept_errors.words_from_json, "")
+    read("accepted", _findings, ())
     read("isolation", Isolation, Isolation.UNKNOWN)
     read("duration_ms", lambda value: None if value is None else int(value), None)
     for name in _TIMES:
@@ -159,6 +163,23 @@ def _run(row: sqlite3.Row) -> Run:
         before = values["reason"]
         values["reason"] = Text("{damage} {before}", {"damage": reason, "before": before}) if before else reason
     return Run(**values)
+
+
+def _written_finding(one: AcceptedFinding) -> dict[str, str]:
+    title, fact = kept_errors.words_to_json(one.title), kept_errors.words_to_json(one.fact)
+    return {"check": one.check, "level": one.level.value, "title": title, "fact": fact}
+
+
+def _findings(value: str) -> tuple[AcceptedFinding, ...]:
+    return tuple(
+        AcceptedFinding(
+            str(one["check"]),
+            CheckLevel(one["level"]),
+            kept_errors.words_from_json(str(one["title"])),
+            kept_errors.words_from_json(str(one["fact"])),
+        )
+        for one in json.loads(value)
+    )
 
 
 def _tasks(value: str) -> tuple[str, ...]:

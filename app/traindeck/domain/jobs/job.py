@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec, name_stem
 from traindeck.domain.texts import Text, text
 
@@ -138,6 +139,8 @@ class Run:
     checked: datetime | None = None  # when the service last answered about it
     tasks: tuple[str, ...] = field(default=("worker-0",))
     isolation: Isolation = Isolation.UNKNOWN
+    accepted: tuple[AcceptedFinding, ...] = ()
+    """What the checks warned of when it was sent all the same."""
 
     @property
     def state_words(self) -> Text:

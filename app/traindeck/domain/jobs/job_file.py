@@ -219,3 +219,26 @@ def _wrong(source: str, table: str, key: str, wanted: object) -> InvalidInput:
         text("Line {line}: “{key}” has the wrong kind of value.", line=line_of(source, table, key) or "?", key=key),
         text("It must be {wanted}.", wanted=wanted),
     )
+
+
+def rewritten(source: str, spec: JobSpec) -> str:
+    """The same file for this form: only what changes is written anew, and comments stay."""
+    import tomlkit
+
+    before, document, wanted = parse(source), tomlkit.parse(source), tomlkit.parse(to_toml(spec))
+    for field in FIELDS:
+        if getattr(before, field.name) == getattr(spec, field.name):
+            continue
+        new = wanted.get(field.table)
+        if new is None or not isinstance(new, dict) or not isinstance(document.get(field.table), dict):
+            document.pop(field.table, None)
+            if new is not None:
+                document.add(field.table, new)
+            continue
+        table = document[field.table]
+        for key in [field.key] if field.key else [*table, *(key for key in new if key not in table)]:
+            if key not in new:
+                table.pop(key, None)
+            elif table.get(key) != new[key]:
+                table[key] = new[key]
+    return tomlkit.dumps(document)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from traindeck.domain.errors import (
     Unexpected,
 )
 from traindeck.domain.jobs import job_file, validation
+from traindeck.domain.jobs.checks import AcceptedFinding, CheckReport
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState, run_name
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.storage.objects import ObjectPath
@@ -47,11 +48,24 @@ _UPLOADS = 8
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 OnStage = Callable[[Text], None]
+
+Accept = Callable[[CheckReport], Awaitable[bool]]
+"""Asks whoever is there whether the job is to be sent in spite of what is amber."""
+
+Gate = Callable[[JobSpec, Path, str, Path | None, Accept], Awaitable[tuple[AcceptedFinding, ...]]]
+"""Looks at a job before anything of it leaves: the form, what its folder is relative to, the account, and the frozen
+code of an earlier run. Raises what keeps it from being sent; the answer is what was accepted."""
+
 _NO_KEYS = text("The keys were rejected. Waiting for new ones…")
 
 
 def _quiet(_: Text) -> None:
     """Nobody watches the stages."""
+
+
+async def nobody_accepts(_: CheckReport) -> bool:
+    """Nobody is there who could be asked."""
+    return False
 
 
 @dataclass(eq=False, slots=True)
@@ -65,6 +79,8 @@ class Submission:
     folder_of: Callable[[str], Path]
     disk: BlockingCalls
     book: ProfileStore
+    gate: Gate
+    accept: Accept = nobody_accepts
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
     changed: Listeners[Run] = field(default_factory=Listeners)
@@ -85,13 +101,15 @@ class Submission:
     async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: OnStage = _quiet) -> Run:
         """Freeze, upload, send. The run is in the records from the first moment on."""
         stage = safely(stage)
-        validation.refuse(validation.validate(spec))
         chosen = self.profile_for(spec, profile)
+        stage(text("Checking the job…"))
+        accepted = await self.gate(spec, base, chosen, None, self.accept)
+        validation.refuse(validation.validate(spec))
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
         spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
         bundle = await self.bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
-        return await self._send_new(spec, chosen, bundle, "", stage)
+        return await self._send_new(spec, chosen, bundle, "", accepted, stage)
 
     async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: OnStage = _quiet) -> Run:
         """The same again, with the code as it was then."""
@@ -100,9 +118,12 @@ class Submission:
         spec = before.spec
         for change in changes:
             spec = job_file.with_setting(spec, change)
-        validation.refuse(validation.validate(spec))
         bundle = await self.bundles.open(before.bundle)
-        return await self._send_new(spec, before.profile, bundle, before.id, stage)
+        stage(text("Checking the job…"))
+        code = bundle.root / "files"
+        accepted = await self.gate(spec, code, before.profile, code, self.accept)
+        validation.refuse(validation.validate(spec))
+        return await self._send_new(spec, before.profile, bundle, before.id, accepted, stage)
 
     async def settle(self) -> list[Run]:
         """Find out what became of submissions whose program is gone; the answer is those of which it is known now.
@@ -160,7 +181,15 @@ class Submission:
         passed_s = max(0.0, (self.clock() - (run.submitted or run.created)).total_seconds())
         return (0.0, *(moment - passed_s for moment in self.look_ups_s if moment > passed_s))
 
-    async def _send_new(self, spec: JobSpec, profile: str, bundle: Bundle, parent: str, stage: OnStage) -> Run:
+    async def _send_new(
+        self,
+        spec: JobSpec,
+        profile: str,
+        bundle: Bundle,
+        parent: str,
+        accepted: tuple[AcceptedFinding, ...],
+        stage: OnStage,
+    ) -> Run:
         now = self.clock()
         chance = random.SystemRandom()
         name = run_name(spec.name, now.astimezone(), "".join(chance.choices(_ALPHABET, k=4)))
@@ -175,6 +204,7 @@ class Submission:
             bundle=bundle.id,
             code_url=str(_code_folder(spec.for_run(name, profile), name, bundle.folder_name)),
             resubmission_of=parent,
+            accepted=accepted,
         )
         async with self._alone(run.id):
             run = await self.records.add(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from traindeck.domain.errors import (
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import LogChunk, RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -29,7 +30,10 @@ from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
     flavor_of,
+    job_quota,
     job_request,
+    output_places,
+    pool_of,
     remote_job,
 )
 from traindeck.services.jobs.modelarts.errors import (
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 
 PAGE_JOBS = 50
 MOST_PAGES = 20
+LIVE = ("Creating", "Pending", "Running", "Terminating")
 
 
 class ModelArtsTraining:
@@ -69,6 +74,29 @@ class ModelArtsTraining:
 
     async def flavors(self) -> list[Flavor]:
         return [flavor_of(item) for item in await self._items("flavors", _call("show_training_job_flavors"))]
+
+    async def project(self) -> str:
+        """The id of the project that is asked about jobs."""
+        await self._account.know_project()
+        return self._account.project_id
+
+    async def pools(self) -> list[ResourcePool]:
+        return [pool_of(item) for item in await self._items("items", _call("list_pools"))]
+
+    async def job_quota(self) -> JobQuota | None:
+        """How many jobs there may be; None: the service does not say."""
+        return job_quota(await self._items("quotas", _call("show_training_quotas", resource="job-num")))
+
+    async def live_outputs(self) -> list[tuple[str, ObjectPath]]:
+        """Of each job that has not ended, whoever made it: its name and a place it writes to."""
+        found: list[tuple[str, ObjectPath]] = []
+        for page in range(MOST_PAGES):
+            items = await self._items("items", _call("list_training_jobs", body=_search("phase", "in", LIVE, page)))
+            for item in items:
+                found += [(remote_job(item).name, place) for place in output_places(item)]
+            if len(items) < PAGE_JOBS:
+                break
+        return found
 
     async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
         """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
@@ -150,14 +178,7 @@ class ModelArtsTraining:
         return await self._calls.run(fetch)
 
     async def _search(self, name: str, page: int) -> list[RemoteJob]:
-        body = {
-            "offset": page,  # of pages, not of jobs
-            "limit": PAGE_JOBS,
-            "sort_by": "create_time",
-            "order": "desc",
-            "workspace_id": "0",
-            "filters": [{"key": "name", "operator": "like", "value": [name]}],
-        }
+        body = _search("name", "like", (name,), page)
         return [remote_job(item) for item in await self._items("items", _call("list_training_jobs", body=body))]
 
     def _lost(self, detail: str) -> AnswerLost:
@@ -180,6 +201,17 @@ class ModelArtsTraining:
         if not isinstance(items, list):
             raise not_understood(ErrorResponse(self._account.service, 200, message=f"no list of {name}"))
         return [item for item in items if isinstance(item, Mapping)]
+
+
+def _search(key: str, operator: str, values: Sequence[str], page: int) -> dict[str, Any]:
+    return {
+        "offset": page,  # of pages, not of jobs
+        "limit": PAGE_JOBS,
+        "sort_by": "create_time",
+        "order": "desc",
+        "workspace_id": "0",
+        "filters": [{"key": key, "operator": operator, "value": list(values)}],
+    }
 
 
 def _call(name: str, **arguments: Any) -> Callable[[TrainingClient], Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import Isolation, RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec, wire_value
+from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.jobs.stop_time import stop_hours
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
@@ -108,7 +111,7 @@ def engine_of(document: Document) -> Engine:
 
 def flavor_of(document: Document) -> Flavor:
     info = _part(document, "flavor_info")
-    memory = _part(info, "memory")
+    memory, disk = _part(info, "memory"), _part(info, "disk")
     return Flavor(
         id=str(document.get("flavor_id") or ""),
         name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
@@ -117,7 +120,38 @@ def flavor_of(document: Document) -> Flavor:
         memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
         accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
+        disk=f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else "",
     )
+
+
+def pool_of(document: Document) -> ResourcePool:
+    metadata, status = _part(document, "metadata"), _part(document, "status")
+    scopes = [scope for scope in _list(status, "scope") if isinstance(scope, Mapping)]
+    trains = [str(scope.get("state")) for scope in scopes if scope.get("scopeType") == "Train"]
+    return ResourcePool(
+        id=str(metadata.get("name") or ""),
+        name=str(_part(metadata, "labels").get("os.modelarts/name") or metadata.get("name") or ""),
+        phase=str(status.get("phase") or ""),
+        trains=trains == ["Enabled"] if scopes else None,
+    )
+
+
+def job_quota(documents: Sequence[Document]) -> JobQuota | None:
+    for document in documents:
+        used, most = _number(document.get("used")), _number(document.get("quota"))
+        if document.get("resource") == "job-num" and used is not None and most is not None:
+            return JobQuota(used, most)
+    return None
+
+
+def output_places(document: Document) -> list[ObjectPath]:
+    """Where a job writes to; a place that is none of OBS is nobody's trouble here."""
+    found = []
+    for channel in _list(_part(document, "algorithm"), "outputs"):
+        url = _part(_part(channel if isinstance(channel, Mapping) else {}, "remote"), "obs").get("obs_url")
+        with suppress(AppError):
+            found.append(ObjectPath.parse(str(url or "")).as_folder())
+    return found
 
 
 def _accelerator(document: Document) -> str:

@@ -1,0 +1,90 @@
+"""`traindeck job submit` and `rerun`: a job is sent, and followed where that is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.exit_codes import DONE
+from traindeck.cli.job import printing as run_words
+from traindeck.cli.job.check import print_findings
+from traindeck.cli.job.init import JOB_FILE
+from traindeck.cli.job.waiting import said_how_it_ended, settle, until_over
+from traindeck.cli.main import Call
+from traindeck.cli.progress import Stages
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.checks import CheckLevel
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.texts import count_text, say
+from traindeck.runtime.files import local_errors, text_in
+
+if TYPE_CHECKING:
+    from traindeck.assembly.run_core import RunCore
+    from traindeck.domain.jobs.checks import CheckReport
+
+
+async def submit(call: Call) -> int:
+    file, spec = read_job(call.options.file, call.options.changes)
+    async with call.runs() as core:
+        await settle(call, core)
+        return await _sent(
+            call, core, partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)
+        )
+
+
+async def rerun(call: Call) -> int:
+    async with call.runs() as core:
+        await settle(call, core)
+        before = await core.run_service.find(call.options.run)
+        return await _sent(call, core, partial(core.submission.rerun, before.id, changes=call.options.changes))
+
+
+def read_job(path: Path, changes: Sequence[str]) -> tuple[Path, JobSpec]:
+    """The file, which may be meant by its folder, and the form in it with the changes of the command line."""
+    with local_errors(path):
+        file = path / JOB_FILE if path.is_dir() else path
+    spec = job_file.parse(text_in(file))
+    for change in changes:
+        spec = job_file.with_setting(spec, change)
+    return file, spec
+
+
+async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:
+    """Send, say what became of it, and wait for the end if that was asked for."""
+    seen: list[Run] = []
+    core.submission.accept = partial(_accepted, call)
+    try:
+        news, rows = core.submission.changed, core.transfers.changed
+        with news.heard_by(seen.append), Stages(call.output) as stages, rows.heard_by(stages.on_row):
+            run = await send(stage=stages.at)
+    except asyncio.CancelledError:
+        words = say("Nothing was submitted.")
+        if seen and seen[-1].state is RunState.SUBMITTING:
+            words = say("{name} may have been submitted already. “traindeck job ls” checks it.", name=seen[-1].name)
+        call.output.note(words)
+        raise
+    if run.state is RunState.UNCONFIRMED:
+        return said_how_it_ended(call, run)
+    words = say("Submitted {name}, run {run}.", name=run.name, run=run.id)
+    if not (call.options.wait or call.options.follow):
+        call.output.result(run_words.document(run), words)
+        return DONE
+    call.output.note(words)
+    run = await until_over(call, core, run, follow=call.options.follow)
+    return said_how_it_ended(call, run, beside_log=call.options.follow)
+
+
+async def _accepted(call: Call, report: CheckReport) -> bool:
+    """Whether the user sends it in spite of the warnings, which are shown first."""
+    print_findings(call.output.note, (*report.to_accept, *report.of(CheckLevel.NOT_CHECKED)))
+    without = count_text(
+        "The checks have {count} warning, so nothing was submitted.",
+        "The checks have {count} warnings, so nothing was submitted.",
+        len(report.to_accept),
+    )
+    return terminal.is_meant(call.options, without, say("Submit anyway?"))

@@ -14,6 +14,7 @@ from traindeck.domain.events import KeptEvent
 from traindeck.domain.texts import exact_words, say, text
 from traindeck.ui.kit.cards import EmptyPage
 from traindeck.ui.kit.context_menu import keys_words
+from traindeck.ui.kit.edits import COPY, FIND, Edit, Edits, HasEdits
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.property_page import Soon
 from traindeck.ui.kit.tables import Index, KeyedView, TitledModel, plain_table
@@ -160,7 +161,7 @@ class EventTable(KeyedView, QTableView):
             super().keyPressEvent(event)
 
 
-class EventsView(QWidget):
+class EventsView(HasEdits, QWidget):
     """`jump` shows what a piece of news is about."""
 
     def __init__(self, events: Events, theme: Theme, jump: Callable[[Topic], None]) -> None:
@@ -228,6 +229,17 @@ class EventsView(QWidget):
         if topic is not None:
             self._jump(topic)
 
+    def leads_somewhere(self) -> bool:
+        chosen = self.selected()
+        return len(chosen) == 1 and topic_of(chosen[0]) is not None
+
+    def edits(self, focused: QWidget) -> Edits:
+        """What is copied of its rows says more than their cells."""
+        edits = {FIND: Edit(self.typed.setFocus, lambda: self._head.isVisible())}
+        if focused is self.table:
+            edits[COPY] = Edit(self.copy_selected, lambda: bool(self.selected()))
+        return edits
+
     def copy_selected(self) -> None:
         if chosen := self.selected():
             QGuiApplication.clipboard().setText("\n".join(map(copied, chosen)))
@@ -236,9 +248,8 @@ class EventsView(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chosen = self.selected()
-        leads = len(chosen) == 1 and topic_of(chosen[0]) is not None
         for words, key, act, is_possible in (
-            (say("Show"), "Return", self.show_selected, leads),
+            (say("Show"), "Return", self.show_selected, self.leads_somewhere()),
             (say("Copy"), "Ctrl+C", self.copy_selected, bool(chosen)),
         ):
             action = menu.addAction(f"{words}\t{keys_words(key)}")

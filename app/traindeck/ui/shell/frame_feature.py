@@ -147,6 +147,12 @@ def frame_commands(
     def has_tab() -> bool:
         return bool(window.current_tab())
 
+    def close_others() -> None:
+        window.tabs.close_others(window.current_tab())
+
+    def has_others() -> bool:
+        return len(window.open_tabs()) > 1
+
     return [
         _in_view("view.palette", say("Co&mmands…"), open_palette, shortcut="Ctrl+K", icon="search"),
         _in_view(
@@ -160,6 +166,7 @@ def frame_commands(
         *_docks(window),
         *_looks(preferences),
         Command("view.close_tab", say("&Close tab"), close_tab, has_tab, "Ctrl+W", menu="file", group=90),
+        Command("view.close_others", say("Close &others"), close_others, has_others, menu="file", group=90),
         Command("file.quit", say("&Quit"), quit_program, shortcut="Ctrl+Q", menu="file", group=99),
         Command("help.shortcuts", say("&Keyboard shortcuts"), open_sheet, shortcut="F1", menu="help"),
         Command("help.about", say("&About TrainDeck"), open_about, menu="help", group=99),

@@ -12,7 +12,6 @@ import pytest
 from support.servers.window_process import WindowProcess
 from support.servers.xvfb import Xvfb, is_installed
 
-
 # What only the menus of rows and tabs offered once.
 _OF_ROWS = {
     *(f"transfer.{name}" for name in ("files", "target", "begin", "pause", "resume", "retry", "verify", "first")),

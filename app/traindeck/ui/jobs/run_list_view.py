@@ -10,6 +10,7 @@ from traindeck.domain.texts import say
 from traindeck.ui.jobs.run_actions import fill_menu, run_actions
 from traindeck.ui.jobs.run_rows import RunRows, RunRowsModel
 from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import one_line
 from traindeck.ui.kit.theme import HALF, SPACE, Theme
@@ -39,6 +40,7 @@ class RunListView(QWidget):
         self._pages.addWidget(self.rows)
         self.setFocusProxy(self.rows)
 
+        KeptRows("runs", self.rows, self.model)
         self.rows.again_wanted.connect(self._again)
         self.rows.edit_wanted.connect(self._edit_again)
         self.rows.delete_wanted.connect(self._delete)

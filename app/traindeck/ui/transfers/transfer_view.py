@@ -24,7 +24,9 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
+from traindeck.ui.kit.columns import Columns
 from traindeck.ui.kit.context_menu import menu_of
+from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, RowsModel
 from traindeck.ui.kit.tables import NUMBERS, KeyedView, plain_table
@@ -122,7 +124,8 @@ class TransferTable(KeyedView, QTableView):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        plain_table(self, say("Transfers"), kept_as="transfers")
+        plain_table(self, say("Transfers"))
+        self.columns = Columns(self.horizontalHeader(), "transfers", always=TransferTableModel.SOURCE)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setItemDelegateForColumn(TransferTableModel.PROGRESS, ProgressDelegate(theme, self))
         self.setItemDelegateForColumn(TransferTableModel.FILES, EndElidedDelegate(self))
@@ -203,6 +206,7 @@ class TransferView(QWidget):
         layout.addWidget(self._foot)
         self.setFocusProxy(self.table)
 
+        KeptRows("transfers", self.table, self.model)
         self.table.cancel_wanted.connect(self.cancel.click)
         self.table.pause_wanted.connect(self._pause_or_resume)
         self.table.files_wanted.connect(self.list.click)
@@ -219,8 +223,11 @@ class TransferView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """What matters least makes room first: from where to where is always in sight."""
         super().resizeEvent(event)
-        self.table.setColumnHidden(TransferTableModel.FILES, self.width() < _WITH_FILES)
-        self.table.setColumnHidden(TransferTableModel.SIZE, self.width() < _WITH_SIZE)
+        room = {
+            TransferTableModel.FILES: self.width() >= _WITH_FILES,
+            TransferTableModel.SIZE: self.width() >= _WITH_SIZE,
+        }
+        self.table.columns.make_room(room)
         self._make_room()
 
     def _make_room(self) -> None:

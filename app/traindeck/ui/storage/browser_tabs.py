@@ -65,10 +65,12 @@ class BrowserTabs:
         for key, browser in self._browsers.items():
             if (browser.profile, browser.state.place.bucket) == (profile, place.bucket):
                 self.window.open_tab(key, place.bucket, QWidget)
+                self.window.give_page_room()
                 browser.go(place)
                 return
         key = f"{_KEY}{next(self._numbers)}"
         self.window.open_tab(key, place.bucket, partial(self._page, key, profile, place))
+        self.window.give_page_room()
         self._mark(key)
 
     def dispose(self) -> None:

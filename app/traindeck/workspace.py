@@ -54,7 +54,7 @@ from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
 from traindeck.viewmodels.lab.lab_page import LabPage
-from traindeck.viewmodels.logs.log_feed import LogFeed
+from traindeck.viewmodels.logs.log_feed import LogFeed, log_place
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
@@ -106,12 +106,14 @@ class Models:
         self._core, self._scope = core, scope
         self.notices, self.layout = notices, layout
         self.preferences = Preferences(core.settings, core.disk, scope, settings, asked)
+        self.preferences.recent.keep_with(layout.get("recent"), partial(layout.put, "recent"))
         rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         places = PlaceNotes(form, core.places, scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
+        log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, form, scope)
         self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, sample, scope)

@@ -39,13 +39,8 @@ _WORDS = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 
 
-KEPT_AS = "kept_as"
-"""A property of a header: its columns are kept under this name."""
-
-
-def plain_table(view: QTableView, name: str, row_height: int = ROW, *, kept_as: str = "") -> None:
+def plain_table(view: QTableView, name: str, row_height: int = ROW) -> None:
     """Rows to choose from, one line each; names differ at their ends, so it is their middle that goes."""
-    view.horizontalHeader().setProperty(KEPT_AS, kept_as)
     view.setAccessibleName(name)
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

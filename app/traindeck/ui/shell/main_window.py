@@ -97,6 +97,10 @@ class MainWindow(QMainWindow):
         self._show_all()
         return self.tabs.open(key, title, make)
 
+    def give_page_room(self) -> None:
+        """In a low window, what stands below the page gives way to it."""
+        self._folding.give_way()
+
     def rename_tab(self, key: str, title: str) -> None:
         self.tabs.rename(key, title)
 

@@ -112,6 +112,18 @@ def test_no_nested_event_loop() -> None:
     assert found == []
 
 
+def test_no_layout_is_asked_for_its_items() -> None:
+    """Qt deletes them without a word to Python, whose object for one stays as long as the layout; what Qt puts at that
+    address next is then taken for an item, and the first call on it crashes. Widgets are taken out by `removeWidget`."""
+    found = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
+        for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("itemAt", "takeAt", "itemAtPosition")
+    ]
+    assert found == []
+
+
 def test_no_module_shadows_the_standard_library() -> None:
     """Python puts the folder of a script first on its path."""
     outside = [path for path in MODULES if path.parent == PACKAGE] + sorted((ROOT / "packaging").glob("*.py"))

@@ -113,8 +113,10 @@ def test_no_nested_event_loop() -> None:
 
 
 def test_no_layout_is_asked_for_its_items() -> None:
-    """Qt deletes them without a word to Python, whose object for one stays as long as the layout; what Qt puts at that
-    address next is then taken for an item, and the first call on it crashes. Widgets are taken out by `removeWidget`."""
+    """Qt deletes them without a word to Python, whose object for one stays as long as the layout.
+
+    What comes to that address next is taken for the item, and a call on it crashes.
+    """
     found = [
         f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
         for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))

@@ -106,7 +106,7 @@ def test_neighbours_of_a_layout_in_another_are_found(qapp: QApplication) -> None
 
 
 def test_it_leaves_nothing_behind_that_qt_deletes_in_silence(qapp: QApplication) -> None:
-    """An item of a layout known to Python outlives the real one; then another object comes by its name, and it crashes."""
+    """Python's object for an item of a layout outlives the item; what comes to that address is taken for it."""
     top = shown(qapp, QPushButton("one"), QPushButton("other"))
     layout = top.layout()
     assert layout is not None

@@ -31,7 +31,7 @@ from traindeck.domain.texts import Text, say
 from traindeck.ui.kit.cards import ElidedButton, show_words
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.tables import Index, TitledModel, plain_heads
+from traindeck.ui.kit.tables import FocusedView, Index, TitledModel, plain_heads
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Rows
 
@@ -321,7 +321,7 @@ class _PairCell(QStyledItemDelegate):
             self.commitData.emit(editor)
 
 
-class PairTable(QTableView):
+class PairTable(FocusedView, QTableView):
     """Type to add, Delete to remove, paste `a=1;b=2` or lines."""
 
     pasted = Signal(str)

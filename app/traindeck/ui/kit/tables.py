@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QHeaderView,
+    QListWidget,
     QStyle,
     QStyleOptionViewItem,
     QTableView,
@@ -128,6 +129,14 @@ class FocusedView(_View):
 def _is_letter(event: QKeyEvent) -> bool:
     is_plain = event.modifiers() in (*_PLAIN, Qt.KeyboardModifier.ShiftModifier)
     return is_plain and bool(event.text()) and event.text().isprintable()
+
+
+class RowTable(FocusedView, QTableView):
+    """A table without keys of its own."""
+
+
+class RowList(FocusedView, QListWidget):
+    """A short list without keys of its own."""
 
 
 class KeyedView(FocusedView):

@@ -216,6 +216,7 @@ class MainWindow(QMainWindow):
         self._docks.whole_wanted.connect(self._toggle_whole)
         self._docks.left_alone.connect(self.give_page_keys)
         self.arrangements.changed.connect(self.commands.refresh)
+        self.arrangements.changed.connect(self.notice_bar.refresh)  # its place is shown as it was kept with the docks
 
     def _on_docks(self) -> None:
         self._folding.fit()

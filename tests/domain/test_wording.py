@@ -70,13 +70,20 @@ SAME = re.compile(
     r"[\W\d_]*|[A-Z][\w.+ ]*|.*\b(NAME|MD5|OBS|DNS|TLS|ETag|content-type)\b.*|[^a-z]*(\{[^}]*\}[^a-z]*)+s?|\[y/N\]"
 )
 SETTERS = {
-    "setText", "setToolTip", "setPlaceholderText", "setWindowTitle", "setAccessibleName", "setStatusTip",
-    "setWhatsThis", "setTitle", "addAction", "addMenu", "addItem", "addTab", "QLabel", "QPushButton", "QCheckBox",
-    "QAction", "QRadioButton", "QGroupBox", "push_button", "note", "print",
+    "setText", "setToolTip", "setPlaceholderText", "setWindowTitle", "setAccessibleName", "setAccessibleDescription",
+    "setStatusTip", "setWhatsThis", "setTitle", "setSpecialValueText", "setSuffix", "setPrefix", "setHeaderLabels",
+    "setTabText", "setTabToolTip", "setItemText", "setPlainText", "setHtml", "setInformativeText", "setLabelText",
+    "addAction", "addMenu", "addItem", "addItems", "addTab", "addRow", "addSection", "addButton", "insertItem",
+    "QLabel", "QPushButton", "QToolButton", "QCheckBox", "QAction", "QRadioButton", "QGroupBox", "QMenu",
+    "QDockWidget", "QListWidgetItem", "QTreeWidgetItem", "QTableWidgetItem", "QStandardItem", "showMessage",
+    "push_button", "tool_button", "card", "note", "line", "result", "print", "write", "drawText",
 }  # fmt: skip
+PICTURED = {"push_button": slice(1), "tool_button": slice(1, None)}
+# The same in what is given by name, to whatever.
+GIVEN = {"help", "description", "epilog", "usage", "placeholder", "tool_tip", "hint", "title", "label", "tip", "words"}
 # What is filled in, and what stands for code.
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}|%\([a-z_]+\)[sr]|%[sr]|主机:端口|镜像:标签")
-NO_WORDS = {"TrainDeck", "obs://bucket/folder/", "*.tmp\ncache/"}
+NO_WORDS = {"TrainDeck", "OBS", "ModelArts", "IAM", "obs://bucket/folder/", "*.tmp\ncache/"}
 
 
 def entries() -> Iterator[tuple[str, str]]:
@@ -122,29 +129,52 @@ def test_chinese_has_chinese_marks() -> None:
     assert wrong == []
 
 
+def name_of(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def literals(node: ast.expr) -> Iterator[str]:
+    """What an expression puts into words itself, not what it calls for them."""
+    match node:
+        case ast.Constant(value=str(words)):
+            yield words
+        case ast.JoinedStr(values=inner) | ast.BoolOp(values=inner) | ast.List(elts=inner) | ast.Tuple(elts=inner):
+            for part in inner:
+                yield from literals(part)
+        case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
+            yield from literals(one)
+            yield from literals(other)
+
+
 def spoken_past_the_catalogue() -> Iterator[str]:
     for folder in ("ui", "cli", "viewmodels"):
         for path in sorted((PACKAGE / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if not isinstance(node, ast.Call):
                     continue
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if name not in SETTERS:
-                    continue
-                # Behind the words of a button stands what it looks like.
-                for given in node.args[:1] if name == "push_button" else node.args:
-                    if isinstance(given, ast.Constant) and isinstance(given.value, str):
-                        pieces = [given.value]
-                    elif isinstance(given, ast.JoinedStr):
-                        pieces = [part.value for part in given.values if isinstance(part, ast.Constant)]
-                    else:
-                        continue
-                    if any(re.search(r"[A-Za-z]{3}", str(piece)) and piece not in NO_WORDS for piece in pieces):
-                        yield f"{path.relative_to(PACKAGE)}:{node.lineno} {pieces}"
+                name, given = name_of(node), [item.value for item in node.keywords if item.arg in GIVEN]
+                if name in SETTERS:
+                    # Beside the words of a button stands what it looks like.
+                    given += node.args[PICTURED.get(name, slice(None))]
+                pieces = [piece for part in given for piece in literals(part)]
+                if any(re.search(r"[A-Za-z]{3}", piece) and piece.strip() not in NO_WORDS for piece in pieces):
+                    yield f"{path.relative_to(PACKAGE)}:{node.lineno} {pieces}"
 
 
 def test_nothing_is_said_past_the_catalogue() -> None:
     assert [*spoken_past_the_catalogue()] == []
+
+
+def test_a_sentence_is_written_whole_where_it_is_said() -> None:
+    """One put together, or chosen between, is in no catalogue."""
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and (places := catalogues.SAYING.get(name_of(node), ((), 0))[0]):
+                given = node.args[: len(places)]
+                if any(not isinstance(part, ast.Constant) and any(literals(part)) for part in given):
+                    wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    assert wrong == []
 
 
 # A number of which something is, said in one form: pattern and why it is never one.

@@ -326,7 +326,7 @@ def _check_words(spec: JobSpec) -> Iterator[FieldError]:
     if not _JOB_NAME.fullmatch(spec.name):
         yield FieldError("name", text("Enter a name of 1 to 40 letters, digits, “-” or “_”."))
     if spec.target is Target.APULIS:
-        yield FieldError("target", text("This version cannot submit to Apulis yet; choose the Lab or ModelArts."))
+        yield FieldError("target", text("This version cannot submit to Apulis yet; select the Lab or ModelArts."))
     if len(spec.description) > 256:
         yield FieldError("description", text("The description can have at most 256 characters."))
 

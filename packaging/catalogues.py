@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # Babel is loaded when there is something to do
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "resources" / "translations"
-SOURCES = ROOT / "app" / "traindeck"
+SOURCES = (ROOT / "app" / "traindeck", ROOT / "packaging" / "manual_page.py")
 # What is called with a sentence: where its forms are, and behind them where what tells its meaning apart is.
 SAYING = {"say": ((0,), 1), "text": ((0,), 1), "say_count": ((0, 1), 3), "count_text": ((0, 1), 3)}
 
@@ -37,9 +37,10 @@ class Said(NamedTuple):
     place: str
 
 
-def said(sources: Path = SOURCES) -> Iterator[Said]:
+def said(*sources: Path) -> Iterator[Said]:
     """All sentences of the sources, in their order."""
-    for path in sorted(sources.rglob("*.py")):
+    files = [(base, path) for base in sources or SOURCES for path in sorted(base.rglob("*.py")) or [base]]
+    for base, path in files:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
@@ -47,7 +48,7 @@ def said(sources: Path = SOURCES) -> Iterator[Said]:
             places, behind = SAYING.get(name, ((), 0))
             forms = [_literal(node.args, place) for place in places]
             if forms and all(forms):
-                where = f"{path.relative_to(sources).as_posix()}:{node.lineno}"
+                where = f"{path.relative_to(base if base.is_dir() else base.parent).as_posix()}:{node.lineno}"
                 yield Said((*forms,), _literal(node.args, behind), where)
 
 
@@ -75,13 +76,13 @@ def compiled(path: Path) -> bytes:
     return output.getvalue()
 
 
-def update(path: Path, sources: Path = SOURCES) -> None:
+def update(path: Path, *sources: Path) -> None:
     """One entry for each sentence of the sources, in the order of the alphabet, and the head as it is."""
     from babel.messages.catalog import Catalog
     from babel.messages.pofile import write_po
 
     template = Catalog()
-    for sentence in said(sources):
+    for sentence in said(*sources):
         id_ = sentence.forms if len(sentence.forms) > 1 else sentence.forms[0]
         template.add(id_, context=sentence.context or None)
     catalogue = read(path)

@@ -318,7 +318,7 @@ class Workspace:
         models, shell = self._models, self.shell
         match opening:
             case JobFileOpening(path):
-                question = text("Replace what is in the job form with “{file}”?", file=str(path))
+                question = text("Replace the content of the job form with “{file}”?", file=str(path))
                 if models.jobs.form.state.is_dirty and not await shell.confirm(question, text("Replace")):
                     return
                 models.jobs.form.open_file(path)

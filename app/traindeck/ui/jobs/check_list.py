@@ -48,7 +48,7 @@ class CheckList(FocusedView, QListWidget):
         if checks.open:
             self._add(f"… {say_count('1 check not run yet', '{count} checks not run yet', checks.open)}", "dim")
         if checks.passed:
-            words = say_count("1 check", "{count} checks", checks.passed)
+            words = say_count("1 check passed", "{count} checks passed", checks.passed)
             self._add(f"✓ {words}", "dim" if checks.problems else "good")
         self.setCurrentRow(min(row, self.count() - 1))
 

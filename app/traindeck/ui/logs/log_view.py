@@ -412,7 +412,7 @@ class LogView(HasEdits, QWidget):
         self.pane = LogPane(theme)
         self.find_bar = FindBar(self.pane)
         self.search = tool_button("search", say("Find in the log (Ctrl+F)"), self.find_bar.open_bar)
-        self.empty = EmptyPage(say("No log is open."), say("Submit a job, or select a run and choose Show log."))
+        self.empty = EmptyPage(say("No log is open."), say("Submit a job, or select a run, then Show log."))
 
         head = row_of(
             (self.chip, 0, Qt.AlignmentFlag.AlignVCenter),

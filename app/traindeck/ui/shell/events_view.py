@@ -42,7 +42,7 @@ _ICONS = {
 }
 _KINDS = {
     NewsKind.DONE: text("Done"),
-    NewsKind.FAILED: text("Failed"),
+    NewsKind.FAILED: text("Failed", "event"),
     NewsKind.NOTE: text("Information"),
     NewsKind.BEGAN: text("Problem"),
     NewsKind.OVER: text("Over"),

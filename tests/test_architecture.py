@@ -139,8 +139,10 @@ def test_every_list_shows_whether_it_has_the_focus() -> None:
             if isinstance(node, ast.ClassDef):
                 bases = {ast.unparse(base) for base in node.bases}
                 is_plain = bool(bases & VIEWS) and not bases & {"FocusedView", "KeyedView"}
+            elif isinstance(node, ast.Call):
+                is_plain = ast.unparse(node.func) in VIEWS
             else:
-                is_plain = isinstance(node, ast.Call) and ast.unparse(node.func) in VIEWS
+                continue
             if is_plain and relative(path) not in WITHOUT_FOCUS:
                 found.append(f"{relative(path)}:{node.lineno}")
     assert found == []

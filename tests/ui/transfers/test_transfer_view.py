@@ -278,7 +278,7 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         view.table.selectRow(0)
         qtbot.mouseClick(view.verify, Qt.MouseButton.LeftButton)
         await until(lambda: len(transfers.state.rows) == 2 and transfers.state.live == 0)
-        assert view.model.index(0, TransferTableModel.FILES).data() == "1 differ · 1 verified"
+        assert view.model.index(0, TransferTableModel.FILES).data() == "1 differs · 1 verified"
         view.table.selectRow(0)
         view.list.click()
         dialog = view.findChildren(TransferFilesDialog)[-1]

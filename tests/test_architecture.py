@@ -136,12 +136,13 @@ def test_every_list_shows_whether_it_has_the_focus() -> None:
     found = []
     for path in sorted((PACKAGE / "ui").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_plain = False
             if isinstance(node, ast.ClassDef):
                 bases = {ast.unparse(base) for base in node.bases}
                 is_plain = bool(bases & VIEWS) and not bases & {"FocusedView", "KeyedView"}
-            else:
-                is_plain = isinstance(node, ast.Call) and ast.unparse(node.func) in VIEWS
-            if is_plain and relative(path) not in WITHOUT_FOCUS:
+            elif isinstance(node, ast.Call):
+                is_plain = ast.unparse(node.func) in VIEWS
+            if is_plain and isinstance(node, ast.ClassDef | ast.Call) and relative(path) not in WITHOUT_FOCUS:
                 found.append(f"{relative(path)}:{node.lineno}")
     assert found == []
 

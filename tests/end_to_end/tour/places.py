@@ -117,7 +117,6 @@ async def objects(walk: Walk) -> None:
         for path in (_BUCKET.join(name), _BUCKET.join(f"folder/{name}")):
             await core.planes.run("lab", lambda plane, path=path, content=content: plane.put(path, BytesBody(content)))
     view = await opened(hands, _BUCKET, is_empty=True)
-    view.table.setFocus()
     await hands.press(Qt.Key.Key_F5)
     await hands.until(lambda: view.model.rowCount() == len(_FILES) + 1)
     await hands.choose_cell(view.table, 0, 0)

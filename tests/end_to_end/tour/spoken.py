@@ -53,6 +53,7 @@ def _fault(one: QAccessibleInterface, name: str) -> str:
         return ""
     if role in _BOXES:
         takes_keys = isinstance(widget, QWidget) and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+        takes_keys = takes_keys and widget.focusProxy() is None
         is_area = isinstance(widget, QAbstractScrollArea | QLabel) and not isinstance(widget, QAbstractItemView)
         return "no fitting role" if takes_keys and not is_area else ""
     if not name or (isinstance(widget, QComboBox) and name == widget.currentText() and not _is_named(widget)):

@@ -136,6 +136,7 @@ def test_every_list_shows_whether_it_has_the_focus() -> None:
     found = []
     for path in sorted((PACKAGE / "ui").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_plain = False
             if isinstance(node, ast.ClassDef):
                 bases = {ast.unparse(base) for base in node.bases}
                 is_plain = bool(bases & VIEWS) and not bases & {"FocusedView", "KeyedView"}

@@ -19,7 +19,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QScrollArea, QToolButton, QWidget
 from reopening import open_old_home
-from tour.walk import tour
+from tour.places import tour
 
 from traindeck.bootstrap import Program, run_program
 from traindeck.domain.storage.objects import ObjectPath

@@ -40,7 +40,7 @@ _HEADER_PADDING = 4
 
 def faults(top: QWidget) -> list[str]:
     """All that is wrong with what is in sight, each in a line."""
-    return [*cut(top), *overlapping(top), *without_name(top)]
+    return [*cut(top), *overlapping(top), *without_name(top), *beyond_screen(top)]
 
 
 def in_sight(top: QWidget) -> Iterator[QWidget]:
@@ -75,6 +75,14 @@ def overlapping(top: QWidget) -> list[str]:
                 if common.width() > _SLACK and common.height() > _SLACK:
                     found.append(f"overlap: {_where(one)} and {_where(other)} in {_box(common)}")
     return found
+
+
+def beyond_screen(top: QWidget) -> list[str]:
+    """A window of which no window manager could show all."""
+    room, size = top.screen().availableGeometry(), top.frameGeometry()
+    if size.width() <= room.width() and size.height() <= room.height():
+        return []
+    return [f"too large: {_where(top)} is {_box(size)} on {_box(room)}"]
 
 
 def without_name(top: QWidget) -> list[str]:

@@ -25,6 +25,7 @@ from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signatur
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.dialogs import closing
+from traindeck.ui.kit.fields import label_of
 from traindeck.ui.kit.layouts import column_of, label, scrolling, take_out
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -214,7 +215,7 @@ class ProfileDialog(QDialog):
         _head(form, say("Custom endpoints"))
         self._row(form, "obs_endpoint", say("&OBS endpoint"), from_region)
         self._fill_signatures()
-        form.addRow(_buddy(say("Si&gnature"), self.signature), self.signature)
+        form.addRow(label_of(say("Si&gnature"), self.signature), self.signature)
         form.addRow("", self.path_style)
         self._row(form, "modelarts_endpoint", say("Mo&delArts endpoint"), from_region)
         self._row(form, "iam_endpoint", say("&IAM endpoint"), from_region)
@@ -245,7 +246,7 @@ class ProfileDialog(QDialog):
         hint.setFixedHeight(hint.fontMetrics().lineSpacing())
         box = QWidget()
         column_of(field, hint, inside=box, margins=0, spacing=0)
-        form.addRow(_buddy(title, field), box)
+        form.addRow(label_of(title, field), box)
 
     def _fill_regions(self) -> None:
         self.region.setObjectName("profile.region")
@@ -359,10 +360,3 @@ def _head(form: QFormLayout, words: str) -> None:
     head = label(words, "strong")
     head.setContentsMargins(0, SPACE if form.rowCount() else 0, 0, 0)
     form.addRow(head)
-
-
-def _buddy(title: str, field: QWidget) -> QLabel:
-    name = QLabel(title)
-    name.setBuddy(field)
-    field.setAccessibleName(title.replace("&", ""))
-    return name

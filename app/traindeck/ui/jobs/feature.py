@@ -226,10 +226,13 @@ class JobsFeature(Feature):
         self.shell.show_dock("job")
 
     def _refresh(self) -> None:
-        """The panel that has the focus, if it knows how, else all there is."""
+        """The panel that has the focus, if it knows how, else the page in front and the lists beside it."""
         if (own := edit_of(REFRESH)) is not None:
             own.run()
             return
+        page = self.shell.window.tabs.currentWidget()
+        if page is not None and (shown := edit_of(REFRESH, page)) is not None:
+            shown.run()
         self._room.refresh()
         self._storage.buckets.refresh()
 

@@ -39,6 +39,22 @@ Choice = tuple[str, str]
 """What is shown, and what it stands for."""
 
 
+def name_field(editor: QWidget, words: str) -> None:
+    """What it is called aloud, also by whatever is typed into."""
+    editor.setAccessibleName(words)
+    line = editor.lineEdit() if isinstance(editor, QComboBox) else None
+    if line is not None:
+        line.setAccessibleName(words)
+
+
+def label_of(title: str, field: QWidget) -> QLabel:
+    """The words before it, with the letter that leads to it."""
+    words = QLabel(title)
+    words.setBuddy(field)
+    name_field(field, title.replace("&", ""))
+    return words
+
+
 class Field(QWidget):
     """One question of the form; the error stands below, with the way out beside it."""
 
@@ -51,7 +67,7 @@ class Field(QWidget):
         self.label = QLabel(label)
         self.label.setBuddy(editor)
         if not editor.accessibleName():
-            editor.setAccessibleName(label)
+            name_field(editor, label)
         self.error = sentence("", "error")
         self.note = sentence("", "small")
         self.note.setMinimumWidth(4 * SPACE)  # what cannot be parted must not decide how wide the form is

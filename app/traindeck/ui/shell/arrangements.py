@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QObject, Qt, Signal
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from traindeck.ui.shell.docks import Docks
@@ -69,6 +69,7 @@ class Arrangements(QObject):
         self.named = {arrangement.id: arrangement for arrangement in named or (Arrangement("", ""),)}
         self._whole: _Whole | None = None
         self._waits_for_log = False
+        self._first_size = QSize()
         bottom = [docks.all[panel.id] for panel in docks.panels.values() if panel.area == _BOTTOM]
         for before, after in pairwise(bottom):
             window.tabifyDockWidget(before, after)
@@ -129,12 +130,22 @@ class Arrangements(QObject):
         if not self._window.restoreGeometry(QByteArray(_bytes(self._state.get("geometry")))):
             room = self._window.screen().availableGeometry()
             self._window.resize(min(FIRST_SIZE[0], room.width()), min(FIRST_SIZE[1], room.height()))
+            self._first_size = self._window.size()
         self.reset()
         kept = self._state.get("docks")
         self._restore(kept)
         if kept is None or (isinstance(kept, dict) and kept.get("waits")):
             self._waits_for_log = True
             self._resize(_BOTTOM, round(self._window.height() * _LITTLE), Qt.Orientation.Vertical)
+
+    def fit_on_screen(self) -> None:
+        """How much the system puts around the window is known only now; its foot would be below the screen."""
+        if self._window.size() != self._first_size:
+            return
+        room, whole = self._window.screen().availableGeometry(), self._window.frameGeometry()
+        beyond = QSize(max(0, whole.width() - room.width()), max(0, whole.height() - room.height()))
+        if not beyond.isNull():
+            self._window.resize(self._first_size - beyond)
 
     def give_log_room(self) -> None:
         """Until there is something to look at, the page of welcome has the room of the log."""

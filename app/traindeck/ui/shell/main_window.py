@@ -88,6 +88,7 @@ class MainWindow(QMainWindow):
         self._noting = QTimer(self, singleShot=True, interval=_NOTE_MS)
         self._noting.timeout.connect(self.save_layout)
         self._watch_layout()
+        self.painted.connect(self.arrangements.fit_on_screen)
         notices.crashed.connect(self._show_report)
 
     # pages

@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from traindeck.cli.job.printing import LogPrinter, state_words
+from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.job.printing import LogPrinter, document, state_words
 from traindeck.cli.main import Call
 from traindeck.domain.errors import AppError, KeysRefused
-from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.texts import say
 from traindeck.runtime.tasks import set_within
 from traindeck.services.accounts.environment import ENVIRONMENT
@@ -167,6 +168,29 @@ async def _follow(core: RunCore, run: Run, printer: LogPrinter) -> None:
     async for block in core.logs.follow(run.id, printer.worker):
         printer.take(block)
     printer.end(core.logs.file(run.id, printer.worker).gaps())
+
+
+def said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
+    """The document comes last; words go beside the log, not into it."""
+    words = say(
+        "{name}: {state}, duration {time}",
+        name=run.name,
+        state=state_words(run),
+        time=duration_words(run.run_seconds(run.ended or run.created)),
+    )
+    if beside_log and not call.output.json_wanted:
+        call.output.note(words)
+    else:
+        call.output.result(document(run), words)
+    if run.state is RunState.COMPLETED:
+        return DONE
+    if run.reason:
+        call.output.note(str(run.reason))
+    if run.state is RunState.UNCONFIRMED:
+        call.output.note(say("“traindeck job wait {run}” checks again.", run=run.id))
+    elif run.state.is_remote:
+        call.output.note(say("“traindeck job logs {run}” shows its output.", run=run.id))
+    return FAILED
 
 
 def _state_teller(call: Call, run: Run) -> Callable[[Run], None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.check import print_findings
-from traindeck.cli.job.init import JOB_FILE
+from traindeck.cli.job.form_files import read_form
 from traindeck.cli.job.waiting import said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
@@ -20,8 +21,9 @@ from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.parameter_text import parameters_in
+from traindeck.domain.jobs.validation import remarks
 from traindeck.domain.texts import count_text, say
-from traindeck.runtime.files import local_errors, text_in
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 
 
 async def submit(call: Call) -> int:
-    file, spec = read_job(call.options.file, call.options.changes)
+    file, spec = read_job(call.options.file, call.options.changes, call.options.parameters)
+    for remark in remarks(spec):
+        call.output.note(say(remark.message))
     async with call.runs() as core:
         await settle(call, core)
         return await _sent(
@@ -44,14 +48,20 @@ async def rerun(call: Call) -> int:
         return await _sent(call, core, partial(core.submission.rerun, before.id, changes=call.options.changes))
 
 
-def read_job(path: Path, changes: Sequence[str]) -> tuple[Path, JobSpec]:
+def read_job(path: Path, changes: Sequence[str], parameters: str | None = None) -> tuple[Path, JobSpec]:
     """The file, which may be meant by its folder, and the form in it with the changes of the command line."""
-    with local_errors(path):
-        file = path / JOB_FILE if path.is_dir() else path
-    spec = job_file.parse(text_in(file))
+    file, spec = read_form(path)
+    if parameters is not None:
+        spec = _with_parameters(spec, parameters)
     for change in changes:
         spec = job_file.with_setting(spec, change)
     return file, spec
+
+
+def _with_parameters(spec: JobSpec, given: str) -> JobSpec:
+    """Given values replace those of the file; new ones follow."""
+    written = terminal.text_of(given) if given == terminal.STANDARD_INPUT else given
+    return replace(spec, parameters=tuple({**dict(spec.parameters), **dict(parameters_in(written))}.items()))
 
 
 async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:

@@ -31,7 +31,6 @@ from traindeck.services.jobs.modelarts.documents import (
     engine_of,
     flavor_of,
     job_quota,
-    job_request,
     output_places,
     pool_of,
     remote_job,
@@ -42,6 +41,7 @@ from traindeck.services.jobs.modelarts.errors import (
     is_gone,
     modelarts_error,
 )
+from traindeck.services.jobs.modelarts.request import job_request
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.client import TrainingClient

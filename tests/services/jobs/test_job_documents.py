@@ -108,7 +108,7 @@ def test_an_answer_becomes_a_job() -> None:
     assert job.state is RunState.FAILED
     assert job.created == datetime(2025, 11, 18, 8, 5, 5, tzinfo=UTC)
     assert job.started == datetime(2025, 11, 18, 8, 5, 15, tzinfo=UTC)
-    assert (job.duration_ms, job.tasks, job.exit_message) == (4200, ("worker-0", "worker-1"), "exit code 2")
+    assert (job.duration_ms, job.tasks, str(job.exit_message)) == (4200, ("worker-0", "worker-1"), "Exit code 2")
 
 
 @pytest.mark.parametrize(

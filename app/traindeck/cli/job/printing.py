@@ -12,7 +12,7 @@ from traindeck.cli.columns import aligned
 from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.texts import say, text
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def full_document(run: Run) -> dict[str, object]:
 
 
 def state_words(run: Run) -> str:
-    """The service's own word where we have none for it."""
-    return run.phase if run.state is RunState.UNKNOWN and run.phase else run.state.value
+    """The state in the user's language."""
+    return say(run.state_words)
 
 
 def heads() -> list[str]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from datetime import datetime
+from typing import TypeVar
 
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.texts import Text, count_text, text
+
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +19,15 @@ class Engine:
     version: str
     id: str
     arch: str = ""
+    run_user: str = ""
+    is_old: bool = False
+    """It starts scripts as the service of old did: with addresses in OBS, and no folder of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
+    """A specification; what the service does not tell is empty or None, never 0."""
+
     id: str
     name: str
     kind: str
@@ -25,23 +35,27 @@ class Flavor:
     memory: str = ""
     accelerator: str = ""
     max_nodes: int = 1
-    disk_bytes: int | None = None
-    """Of the scratch disk, which the inputs lie on too; None: the service does not say."""
-
-
-def fits(engine: Engine, flavor: Flavor) -> bool:
-    """Ascend images are built for Ascend, CUDA images run on GPU and CPU."""
-    if "cann" in engine.version.lower() or "aarch64" in engine.version.lower():
-        return flavor.kind == "Ascend"
-    return flavor.kind != "Ascend"
+    arch: str = ""
+    cards: int | None = None
+    card: str = ""
+    card_memory: str = ""
+    disk: str = ""
+    billing_code: str = ""
+    is_free: bool = False
+    pool: str = ""
+    engines: tuple[str, ...] = ()
+    """The engines it takes where the service names them; empty: all that are built for it."""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """What else the service says of it, as whether it is sold out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What an account offers."""
+    """What an account offers, and since when it is known."""
 
     engines: tuple[Engine, ...]
     flavors: tuple[Flavor, ...]
+    taken: datetime | None = None
 
     def engine_of(self, spec: JobSpec) -> Engine | None:
         wanted = (spec.engine, spec.engine_version)
@@ -51,20 +65,44 @@ class Choices:
         return next((flavor for flavor in self.flavors if flavor.id == spec.flavor), None)
 
 
-def nearest_engine(spec: JobSpec, offer: Choices) -> Engine | None:
-    """The offered engine most like one that is not offered (any more)."""
-    if not spec.engine_version or offer.engine_of(spec):
+def misfit(engine: Engine | None, flavor: Flavor, nodes: int = 1) -> Text | None:
+    """Why these do not go together; None: nothing speaks against it."""
+    if nodes > flavor.max_nodes:
+        return count_text(
+            "This specification allows at most {count} node.",
+            "This specification allows at most {count} nodes.",
+            flavor.max_nodes,
+        )
+    if engine is None:
         return None
-    alike = [engine for engine in offer.engines if engine.name == spec.engine] or offer.engines
-    found = get_close_matches(spec.engine_version, [engine.version for engine in alike], 1, 0.0)
-    return next((engine for engine in alike if found and engine.version == found[0]), None)
+    version = engine.version.lower()
+    needs_ascend = "cann" in version or "aarch64" in version
+    if needs_ascend and flavor.kind != "Ascend":
+        return text("The engine is built for Ascend; this specification is {kind}.", kind=flavor.kind or "–")
+    if not needs_ascend and flavor.kind == "Ascend":
+        return text("The engine is not built for Ascend; this specification is Ascend.")
+    if flavor.engines and not {engine.id, engine.version, engine.name} & set(flavor.engines):
+        return text("This specification does not take this engine.")
+    return None
 
 
-def nearest_flavor(spec: JobSpec, offer: Choices) -> Flavor | None:
-    """The offered specification most like the wanted one among those that fit the engine."""
-    engine, wanted = offer.engine_of(spec), offer.flavor_of(spec)
-    fitting = [flavor for flavor in offer.flavors if engine is None or fits(engine, flavor)]
-    if not spec.flavor or spec.pool or wanted in fitting:
-        return None
-    found = get_close_matches(spec.flavor, [flavor.id for flavor in fitting], 1, 0.0)
-    return next((flavor for flavor in fitting if found and flavor.id == found[0]), None)
+def matching_flavors(flavors: Sequence[Flavor], words: str, recent: Sequence[str] = ()) -> list[Flavor]:
+    """Those that hold all words, in any of their facts, the ones used lately first."""
+    found = [one for one in flavors if _holds(words, (one.id, one.name, one.kind, one.accelerator, one.memory))]
+    return _recent_first(found, recent, lambda one: one.id)
+
+
+def matching_engines(engines: Sequence[Engine], words: str, recent: Sequence[str] = ()) -> list[Engine]:
+    found = [one for one in engines if _holds(words, (one.name, one.version, one.id))]
+    return _recent_first(found, recent, lambda one: one.version)
+
+
+def _holds(words: str, facts: Sequence[str]) -> bool:
+    haystack = " ".join(facts).lower()
+    return all(word in haystack for word in words.lower().split())
+
+
+def _recent_first(found: list[Thing], recent: Sequence[str], name_of: Callable[[Thing], str]) -> list[Thing]:
+    """The sort is stable, so that the others stay in the order of the service."""
+    places = {name: place for place, name in enumerate(recent)}
+    return sorted(found, key=lambda one: places.get(name_of(one), len(places)))

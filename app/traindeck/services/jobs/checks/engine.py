@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
-from traindeck.domain.jobs.choices import Choices, Engine, Flavor, fits, nearest_engine, nearest_flavor
+from traindeck.domain.jobs.choices import Choices, Engine, Flavor, misfit
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
 from traindeck.domain.jobs.pools import RUNNING
 from traindeck.domain.texts import count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
@@ -84,8 +85,7 @@ def _with_nodes(offer: Choices, spec: JobSpec) -> Flavor | None:
     """Of the same kind, with room for so many."""
     before, engine = offer.flavor_of(spec), offer.engine_of(spec)
     for flavor in offer.flavors:
-        is_fit = engine is None or fits(engine, flavor)
-        if before is not None and flavor.kind == before.kind and flavor.max_nodes >= spec.nodes and is_fit:
+        if before is not None and flavor.kind == before.kind and misfit(engine, flavor, spec.nodes) is None:
             return flavor
     return None
 

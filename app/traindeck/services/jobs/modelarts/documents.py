@@ -13,7 +13,8 @@ from traindeck.domain.jobs.job import Isolation, RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec, wire_value
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.jobs.stop_time import stop_hours
-from traindeck.domain.storage.objects import ObjectPath, bytes_of
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
 
 Document = Mapping[str, Any]
 
@@ -119,13 +120,12 @@ def flavor_of(document: Document) -> Flavor:
         memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
         accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
-        disk_bytes=_disk_bytes(_part(info, "disk")),
+        disk=_disk(_part(info, "disk")),
     )
 
 
-def _disk_bytes(disk: Document) -> int | None:
-    size = bytes_of(f"{disk.get('size') or ''}{disk.get('unit') or 'GB'}")
-    return size or None
+def _disk(disk: Document) -> str:
+    return f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else ""
 
 
 def pool_of(document: Document) -> ResourcePool:
@@ -166,11 +166,11 @@ def _accelerator(document: Document) -> str:
     return f"{words} {document['memory']}" if document.get("memory") else words
 
 
-def _exit_message(status: Document) -> str:
+def _exit_message(status: Document) -> Text | str:
     for task in _list(status, "task_statuses"):
         if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
             words = str(task.get("message") or "")
-            return words or f"exit code {task.get('exit_code')}"
+            return words or text("Exit code {code}", code=task.get("exit_code"))
     return ""
 
 

@@ -12,12 +12,14 @@ from traindeck.cli.columns import aligned
 from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
     from traindeck.services.logs.log_files import Gap
 
+_DESPITE = {CheckLevel.AMBER: text("Accepted"), CheckLevel.NOT_CHECKED: text("Not checked")}
 _SECOND = "%Y-%m-%d %H:%M:%S"
 
 
@@ -57,6 +59,10 @@ def full_document(run: Run) -> dict[str, object]:
         "engine": spec.engine_version or spec.engine,
         "flavor": spec.flavor,
         "nodes": spec.nodes,
+        "accepted": [
+            {"check": one.check, "level": one.level.value, "title": str(one.title), "fact": str(one.fact)}
+            for one in run.accepted
+        ],
         "job_file": job_file.to_toml(run.spec),
     }
 
@@ -106,7 +112,8 @@ def page(run: Run) -> list[str]:
         (say("Log"), spec.log_to),
         (say("Parameters"), " ".join(f"{name}={value}" for name, value in spec.parameters)),
     ]
-    return aligned([(name, value) for name, value in facts if value])
+    accepted = [(say(_DESPITE[one.level]), f"{one.title}: {one.fact}") for one in run.accepted]
+    return aligned([(name, value) for name, value in [*facts, *accepted] if value])
 
 
 def _local(when: datetime | None) -> str:

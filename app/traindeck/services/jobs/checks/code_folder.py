@@ -144,7 +144,7 @@ _CODE = frozenset({"code_folder", "ignore", "code_url"})
 _SAID = levels(CheckLevel.GREEN, CheckLevel.AMBER, CheckLevel.NOT_CHECKED)
 
 CHECKS = (
-    JobCheck("code", text("Code directory"), _CODE, _folder, levels(*CheckLevel)),
+    JobCheck("code", text("Code directory"), _CODE, _folder, levels(*CheckLevel) - {CheckLevel.NOT_CHECKED}),
     JobCheck("code-size", text("Size of the code"), _CODE, _size, _SAID | {CheckLevel.RED}),
     JobCheck("large-files", text("Large files"), _CODE, _large, _SAID),
     JobCheck("links", text("Links"), _CODE, _links, _SAID),

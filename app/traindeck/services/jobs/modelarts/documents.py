@@ -49,7 +49,7 @@ def engine_of(document: Document) -> Engine:
 
 def flavor_of(document: Document) -> Flavor:
     info = _part(document, "flavor_info")
-    memory, disk = _part(info, "memory"), _part(info, "disk")
+    memory = _part(info, "memory")
     return Flavor(
         id=str(document.get("flavor_id") or ""),
         name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
@@ -58,8 +58,12 @@ def flavor_of(document: Document) -> Flavor:
         memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
         accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
-        disk=f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else "",
+        disk=_disk(_part(info, "disk")),
     )
+
+
+def _disk(disk: Document) -> str:
+    return f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else ""
 
 
 def pool_of(document: Document) -> ResourcePool:

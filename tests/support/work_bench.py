@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -33,8 +32,8 @@ from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -109,9 +108,9 @@ class Bench(Entered):
             return calls
 
         writer, self.disk, self.service = pool(1, "records"), pool(2, "disk"), pool(8, "service")
-        database = await writer.run(lambda _: open_database(self.paths.database))
-        owned.enter_context(closing(database))
-        self.records = RunStore(database, self.paths.database, writer)
+        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
         await self.book.read()
         self.secrets = Secrets(pool(1, "keyring"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
+from datetime import date
 
 from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
@@ -11,7 +12,7 @@ from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
 from traindeck.services.logs.run_logs import RunLogs
-from traindeck.store.database import open_database
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
 
@@ -22,12 +23,17 @@ class RunCore(DataCore):
         await super()._open(owned)
         paths, connections = self.paths, self.connections
         writer = pool(owned, 1, "records")
-        database = await writer.run(lambda _: open_database(paths.database))
-        owned.enter_context(closing(database))
-        self.records = RunStore(database, paths.database, writer)
+        self.records = RunStore(Records(paths.database, paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
+        owned.push_async_callback(self._make_copy)
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
         bundles = CodeBundles(paths.bundles, self.disk)
         self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+
+    async def _make_copy(self) -> None:
+        """Who only uses commands has a copy of each day, too."""
+        await self.records.make_copy(date.today())

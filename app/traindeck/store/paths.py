@@ -16,6 +16,7 @@ class Paths:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.database = home / "records.db"
+        self.runs = home / "runs"
         self.transfers = home / "transfers.db"
         self.transfer_locks = home / "transfers"
         self.events = home / "events.db"
@@ -36,7 +37,7 @@ class Paths:
         return cls(Path(platformdirs.user_data_dir("TrainDeck", appauthor=False)))
 
     def run(self, run_id: str) -> Path:
-        return self.home / "runs" / run_id
+        return self.runs / run_id
 
     def run_log(self, run_id: str, task: str) -> Path:
         return self.run(run_id) / "log" / f"{task}.log"

@@ -202,6 +202,11 @@ class Run:
     checked: datetime | None = None  # when the service last answered about it
     tasks: tuple[str, ...] = field(default=("worker-0",))
     isolation: Isolation = Isolation.UNKNOWN
+    secondary_phase: str = ""  # of the service's own affairs: shown, nothing depends on it
+    remote_name: str = ""  # where the service calls it otherwise by now
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    starred: bool = False
 
     def run_seconds(self, now: datetime) -> float | None:
         """Run time now; None while it is not known."""

@@ -136,7 +136,8 @@ def show_ours(began: float, runs: int, settle_s: float) -> int:
 
 def fill(home: Path, runs: int) -> None:
     """Runs that are over, in the records the window reads."""
-    from traindeck.domain.jobs.job import JobSpec, Run, RunState
+    from traindeck.domain.jobs.job import Run, RunState
+    from traindeck.domain.jobs.job_spec import JobSpec
     from traindeck.runtime.blocking import BlockingCalls
     from traindeck.store.paths import Paths
     from traindeck.store.records import Records

@@ -657,7 +657,7 @@ async def tell_runs(hands: Hands) -> None:
                 "job_id": run.job_id,
                 "state": run.state.value,
                 "bundle": run.bundle,
-                "outputs": [place for _, place in run.spec.for_run(run.name).outputs],
+                "outputs": [channel.place for channel in run.filled_spec.outputs],
                 "parent": run.resubmission_of,
             }
             for run in await hands.program.core.records.all(100)

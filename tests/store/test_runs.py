@@ -16,7 +16,8 @@ import pytest
 
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import NotFound
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.texts import CHINESE, say, text
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
@@ -24,7 +25,9 @@ from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
 WHEN = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
-SPEC = JobSpec(name="digits", outputs=(("train_url", "obs://digits/{run}/"),), parameters=(("lr", 0.1), ("on", True)))
+SPEC = JobSpec(
+    name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),), parameters=(("lr", 0.1), ("on", True))
+)
 
 
 def run(run_id: str, **changes: Any) -> Run:

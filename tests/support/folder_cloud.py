@@ -23,7 +23,9 @@ from support.memory_secrets import MemorySecrets
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
-from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import LogChunk, RemoteJob
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
@@ -308,8 +310,8 @@ def digits_spec(**changes: Any) -> JobSpec:
         engine_version=TORCH.version,
         flavor=CPU.id,
         stop_after="1h",
-        inputs=(("data_url", "obs://digits/data/"),),
-        outputs=(("train_url", "obs://digits/out/{run}/"),),
+        inputs=(Channel("data_url", "obs://digits/data/"),),
+        outputs=(Channel("train_url", "obs://digits/out/{run}/"),),
         parameters=(("epochs", 30), ("lr", 0.05), ("tag", "7")),
     )
     return replace(spec, **changes)

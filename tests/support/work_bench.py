@@ -14,7 +14,8 @@ from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
-from traindeck.domain.jobs.job import JobSpec, Run
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import (
@@ -66,7 +67,7 @@ def spec(seconds: float = 0.0, lines: int = 0, **changes: Any) -> JobSpec:
         engine_version="local-python",
         flavor="modelarts.vm.cpu.2u",
         stop_after="1h",
-        outputs=(("train_url", f"obs://{BUCKET}/out/{{run}}/"),),
+        outputs=(Channel("train_url", f"obs://{BUCKET}/out/{{run}}/"),),
         log_to=f"obs://{BUCKET}/log/{{run}}/",
         parameters=(("seconds", seconds), ("lines", lines)),
     )

@@ -11,13 +11,14 @@ import pytest
 
 from support.cli_commands import Traindeck
 from traindeck.cli.job import waiting
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs import submission
 from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
-SPEC = JobSpec(name="digits", outputs=(("train_url", "obs://digits/{run}/"),))
+SPEC = JobSpec(name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),))
 
 
 def left_behind(home: Path, state: RunState, profile: str) -> None:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from traindeck.domain.jobs.job import JobSpec, RunState
+from traindeck.domain.jobs.job import RunState
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs.modelarts.documents import (
     engine_of,
@@ -25,8 +26,8 @@ SPEC = JobSpec(
     engine_version="pytorch_2.1",
     flavor="cpu",
     stop_after="2d",
-    inputs=(("data_url", " obs:/demo/data/ "), ("one", "demo/set.tar"), ("none", "")),
-    outputs=(("train_url", "s3://demo/out/{run}"),),
+    inputs=(Channel("data_url", " obs:/demo/data/ "), Channel("one", "demo/set.tar"), Channel("none", "")),
+    outputs=(Channel("train_url", "s3://demo/out/{run}"),),
     log_to="/demo/log/{run}",
     parameters=(("lr", 0.01), ("amp", True), ("epochs", 3), ("note", "a=1;b")),
     environment=(("A", "1"), ("PYTHONUNBUFFERED", "0")),

@@ -30,7 +30,8 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.jobs.job import JobSpec, RunState
+from traindeck.domain.jobs.job import RunState
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.accounts.connections import Connection
 from traindeck.services.http import bounds
@@ -58,7 +59,7 @@ def name() -> str:
 
 def spec(bucket: str, seconds: float = 0.0, **fields: Any) -> JobSpec:
     places: dict[str, object] = {
-        "outputs": (("train_url", f"obs://{bucket}/out/{{run}}/"),),
+        "outputs": (Channel("train_url", f"obs://{bucket}/out/{{run}}/"),),
         "log_to": f"obs://{bucket}/log/{{run}}/",
         "parameters": (("seconds", seconds),),
     }

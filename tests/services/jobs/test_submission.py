@@ -42,6 +42,7 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import CHINESE, Text
 from traindeck.runtime import language
@@ -178,7 +179,7 @@ async def test_a_refusal_of_the_service_is_not_sent_and_says_why(
 
 async def test_a_missing_bucket_stops_before_the_request(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
-        elsewhere = (("train_url", "obs://no-such-bucket/out/{run}/"),)
+        elsewhere = (Channel("train_url", "obs://no-such-bucket/out/{run}/"),)
         with pytest.raises(NotFound, match="no-such-bucket"):
             await bench.submission.submit(spec(outputs=elsewhere, log_to=""), code)
         await was_not_sent(bench, "no-such-bucket")

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traindeck.domain.errors import LocalTrouble, ServiceTrouble
-from traindeck.domain.jobs.job import JobSpec, LogChunk, Run, RunState
+from traindeck.domain.jobs.job import LogChunk, Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.logs import log_files

@@ -24,7 +24,8 @@ from support.folder_cloud import (
 )
 from support.waiting import until
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec, Run, Target
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.viewmodels.jobs.form_draft import FormDraft, draft_of
 from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, merged, rows_from_text, rows_of, with_rows
 from traindeck.viewmodels.jobs.job_form import FormState, JobForm

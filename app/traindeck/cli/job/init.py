@@ -7,7 +7,7 @@ from pathlib import Path
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.main import Call
 from traindeck.domain.errors import Conflict
-from traindeck.domain.jobs.job import USUAL_BOOTS, Target, name_stem, usual_boots
+from traindeck.domain.jobs.job_spec import USUAL_BOOTS, Target, name_stem, usual_boots
 from traindeck.domain.texts import say, text
 from traindeck.runtime.files import local_errors
 

@@ -44,14 +44,14 @@ def document(run: Run) -> dict[str, object]:
 
 
 def full_document(run: Run) -> dict[str, object]:
-    spec = run.spec.for_run(run.name)
+    spec = run.filled_spec
     return {
         **document(run),
         "code": run.code_url,
         "bundle": run.bundle,
         "workers": list(run.tasks),
-        "inputs": dict(spec.inputs),
-        "outputs": dict(spec.outputs),
+        "inputs": {channel.name: channel.place for channel in spec.inputs},
+        "outputs": {channel.name: channel.place for channel in spec.outputs},
         "log": spec.log_to,
         "parameters": dict(spec.parameters),
         "engine": spec.engine_version or spec.engine,
@@ -83,7 +83,7 @@ def row(run: Run) -> list[str]:
 
 
 def page(run: Run) -> list[str]:
-    spec = run.spec.for_run(run.name)
+    spec = run.filled_spec
     facts = [
         (say("Run"), run.id),
         (say("Name"), run.name),
@@ -101,8 +101,8 @@ def page(run: Run) -> list[str]:
         (say("Code"), run.code_url),
         (say("Engine"), spec.image or f"{spec.engine} {spec.engine_version}".strip()),
         (say("Specification"), f"{spec.flavor} × {spec.nodes}"),
-        *((say("Input {name}", name=name), place) for name, place in spec.inputs),
-        *((say("Output {name}", name=name), place) for name, place in spec.outputs),
+        *((say("Input {name}", name=channel.name), channel.place) for channel in spec.inputs),
+        *((say("Output {name}", name=channel.name), channel.place) for channel in spec.outputs),
         (say("Log"), spec.log_to),
         (say("Parameters"), " ".join(f"{name}={value}" for name, value in spec.parameters)),
     ]

@@ -15,7 +15,8 @@ from traindeck.cli.job.waiting import said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import say
 from traindeck.runtime.files import local_errors, text_in
 

@@ -20,9 +20,9 @@ from traindeck.domain.errors import (
     NameTaken,
     Unexpected,
 )
-from traindeck.domain.jobs import job as forms
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec, RemoteJob, Run, RunState, Target, run_name
+from traindeck.domain.jobs import job_file, validation
+from traindeck.domain.jobs.job import RemoteJob, Run, RunState, run_name
+from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -85,7 +85,7 @@ class Submission:
     async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: OnStage = _quiet) -> Run:
         """Freeze, upload, send. The run is in the records from the first moment on."""
         stage = safely(stage)
-        forms.refuse(forms.validate(spec))
+        validation.refuse(validation.validate(spec))
         chosen = self.profile_for(spec, profile)
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
@@ -100,7 +100,7 @@ class Submission:
         spec = before.spec
         for change in changes:
             spec = job_file.with_setting(spec, change)
-        forms.refuse(forms.validate(spec))
+        validation.refuse(validation.validate(spec))
         bundle = await self.bundles.open(before.bundle)
         return await self._send_new(spec, before.profile, bundle, before.id, stage)
 
@@ -173,7 +173,7 @@ class Submission:
             state=RunState.PREPARING,
             created=now,
             bundle=bundle.id,
-            code_url=str(_code_folder(spec.for_run(name), name, bundle.folder_name)),
+            code_url=str(_code_folder(spec.for_run(name, profile), name, bundle.folder_name)),
             resubmission_of=parent,
         )
         async with self._alone(run.id):
@@ -203,7 +203,7 @@ class Submission:
         return await self._request(run, stage)
 
     async def _request(self, run: Run, stage: OnStage) -> Run:
-        spec = run.spec.for_run(run.name)
+        spec = run.filled_spec
 
         async def create(connection: Connection) -> Run:
             try:
@@ -297,6 +297,6 @@ class Submission:
 
 def _code_folder(spec: JobSpec, name: str, folder_name: str) -> ObjectPath:
     """Each run's code in a folder of its own, in a bucket the job writes to anyway."""
-    places = (spec.log_to, *(place for _, place in spec.outputs), *(place for _, place in spec.inputs))
+    places = (spec.log_to, *(channel.place for channel in (*spec.outputs, *spec.inputs)))
     bucket = next(ObjectPath.parse(place).bucket for place in places if place)
     return ObjectPath(bucket, f"traindeck/code/{name}/{folder_name}/")

@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.jobs.job import Choices, Flavor, JobSpec
+from traindeck.domain.jobs.choices import Choices, Flavor
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.jobs.check_list import CheckList
 from traindeck.ui.jobs.place_notes_view import PlaceNotesView

@@ -190,7 +190,7 @@ class DetailsPart(QWidget):
 def _below(run: Run, entry: ObjectEntry) -> str:
     """Without the folder of the run, which all have in common."""
     whole = str(entry.path)
-    places = [f"{place.rstrip('/')}/" for _, place in run.spec.for_run(run.name).outputs]
+    places = [f"{channel.place.rstrip('/')}/" for channel in run.filled_spec.outputs]
     return next((whole.removeprefix(place) for place in places if len(places) == 1 and whole.startswith(place)), whole)
 
 

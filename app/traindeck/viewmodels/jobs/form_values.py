@@ -10,37 +10,16 @@ from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Any
 
-from traindeck.domain.jobs.job import Choices, Engine, Flavor, JobSpec, Scalar, fits, wire_value
+from traindeck.domain.jobs import form_fields
+from traindeck.domain.jobs.choices import Choices, Engine, Flavor, fits
 from traindeck.domain.jobs.job_file import scalar_of
-from traindeck.domain.texts import Text, text
+from traindeck.domain.jobs.job_spec import Channel, JobSpec, Scalar, wire_value
 from traindeck.viewmodels.ports import Rows
 
-ROW_FIELDS = ("inputs", "outputs", "parameters", "environment")
+CHANNEL_FIELDS = ("inputs", "outputs")
+ROW_FIELDS = (*CHANNEL_FIELDS, "parameters", "environment")
 
-LABELS: dict[str, Text] = {
-    "name": text("Name"),
-    "target": text("Runs on"),
-    "description": text("Description"),
-    "code_folder": text("Code directory"),
-    "boot": text("Boot file"),
-    "command": text("Start command"),
-    "ignore": text("Excluded from the code"),
-    "engine": text("Engine"),
-    "engine_version": text("Version"),
-    "image": text("Custom image"),
-    "flavor": text("Specification"),
-    "nodes": text("Nodes"),
-    "pool": text("Resource pool"),
-    "stop_after": text("Stop after"),
-    "priority": text("Priority"),
-    "log_to": text("Log folder"),
-    "inputs": text("Inputs"),
-    "outputs": text("Outputs"),
-    "parameters": text("Running parameters"),
-    "environment": text("Environment variables"),
-    "checkpoint_folder": text("Checkpoint folder"),
-    "checkpoint_pattern": text("Checkpoint files"),
-}
+LABELS = {name: field.label for name, field in form_fields.BY_NAME.items()}
 
 _ASSIGNMENT = re.compile(r"\s*-{0,2}([^\s=:]+)\s*[=:]\s*(.*)", re.DOTALL)
 
@@ -56,6 +35,8 @@ class Difference:
 
 
 def rows_of(spec: JobSpec, field: str) -> Rows:
+    if field in CHANNEL_FIELDS:
+        return tuple((channel.name, channel.place) for channel in getattr(spec, field))
     return tuple((name, wire_value(value)) for name, value in getattr(spec, field))
 
 
@@ -65,8 +46,12 @@ def with_rows(spec: JobSpec, field: str, rows: Rows, typed: JobSpec) -> JobSpec:
     if field == "parameters":
         before = dict(typed.parameters)
         return replace(spec, parameters=tuple((name, _scalar(value, before.get(name))) for name, value in kept))
-    cleaned: Any = tuple((name, value.strip() if field != "environment" else value) for name, value in kept)
-    return replace(spec, **{field: cleaned})
+    if field == "environment":
+        return replace(spec, environment=tuple(kept))
+    # What the rows do not show, as how the script learns of the place, stays with the name.
+    known = {channel.name: channel for source in (typed, spec) for channel in getattr(source, field)}
+    channels = [replace(known.get(name, Channel(name, "")), place=place.strip()) for name, place in kept]
+    return replace(spec, **dict[str, Any]({field: tuple(channels)}))
 
 
 def _scalar(written: str, before: Scalar | None) -> Scalar:

@@ -11,11 +11,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run, RunState, duration_words, wire_value
+from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.storage.objects import ObjectEntry
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS, Difference, differences
+from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS, Difference, differences, rows_of
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.ports import Tone
 
@@ -64,14 +64,14 @@ class RunPageState:
     def _of_form(self, names: tuple[str, ...]) -> tuple[tuple[Text, str], ...]:
         if self.run is None:
             return ()
-        spec = self.run.spec.for_run(self.run.name)
+        spec = self.run.filled_spec
         found = []
         for name in names:
             value = getattr(spec, name)
             if not value:
                 continue
-            rows = value if name in ROW_FIELDS else ()
-            words = "\n".join(f"{key} = {wire_value(part)}" for key, part in rows) or str(value)
+            rows = rows_of(spec, name) if name in ROW_FIELDS else ()
+            words = "\n".join(f"{key} = {written}" for key, written in rows) or str(value)
             found.append((LABELS[name], words))
         return tuple(found)
 

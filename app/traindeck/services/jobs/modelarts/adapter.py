@@ -16,7 +16,9 @@ from traindeck.domain.errors import (
     Unexpected,
     Unreachable,
 )
-from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import LogChunk, RemoteJob
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from traindeck.domain.jobs.job import Engine, Flavor, Isolation, JobSpec, RemoteJob, stop_hours, wire_value
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import Isolation, RemoteJob
+from traindeck.domain.jobs.job_spec import JobSpec, wire_value
+from traindeck.domain.jobs.stop_time import stop_hours
 from traindeck.domain.storage.objects import ObjectPath
 
 Document = Mapping[str, Any]
@@ -32,9 +35,13 @@ def _algorithm(spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
     else:
         algorithm["boot_file"] = folder + spec.boot.replace("\\", "/").removeprefix("./")
     algorithm["parameters"] = [{"name": name, "value": wire_value(value)} for name, value in spec.parameters]
-    algorithm["inputs"] = [_channel(name, ObjectPath.parse(place)) for name, place in spec.inputs if place.strip()]
+    algorithm["inputs"] = [
+        _channel(channel.name, ObjectPath.parse(channel.place)) for channel in spec.inputs if channel.place.strip()
+    ]
     algorithm["outputs"] = [
-        _channel(name, ObjectPath.parse(place).as_folder()) for name, place in spec.outputs if place.strip()
+        _channel(channel.name, ObjectPath.parse(channel.place).as_folder())
+        for channel in spec.outputs
+        if channel.place.strip()
     ]
     algorithm["environments"] = {**_ENVIRONMENT, **dict(spec.environment)}
     return algorithm

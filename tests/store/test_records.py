@@ -72,7 +72,7 @@ async def test_damaged_records_are_put_aside_and_rebuilt_from_the_copy_and_the_f
         assert {run_id: kept[run_id].job_id for run_id in kept} == {"aa11": "job-1", "bb22": "job-2", "cc33": "job-3"}
         assert kept["aa11"] == replace(run("aa11", state=RunState.COMPLETED, job_id="job-1"), number=1)
         assert kept["cc33"].spec == run("cc33").spec and kept["cc33"].number == 3
-        assert await store.is_to_be_rebuilt()
+        assert await store.lost_at()
         words = str(store.recovered)
         assert "copy of" in words
         aside = list(tmp_path.glob("records.db.damaged-*[0-9]"))
@@ -223,7 +223,7 @@ async def test_records_nobody_may_read_are_rebuilt_in_memory_from_the_folders(tm
     try:
         async with opened(path) as store:
             assert {kept.job_id for kept in await store.all()} == {"job-1", "job-2", "job-3"}
-            assert store.trouble is not None and await store.is_to_be_rebuilt()
+            assert store.trouble is not None and await store.lost_at()
     finally:
         path.chmod(0o600)
 

@@ -25,7 +25,10 @@ from traindeck.services.accounts.connections import (
 )
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import Secrets
+from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.modelarts.job_search import name_filter, pages
+from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
@@ -134,6 +137,9 @@ class Bench(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.adoption = Adoption(self.records, self.connections, self.watch)
+        self.watch.take_back = self.adoption.take_back
+        self.run_notes = RunNotes(self.records, self.connections, self.watch)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
         self.transfers = await owned.enter_async_context(
@@ -201,4 +207,5 @@ def count(proxy: FaultyProxy, wanted: re.Pattern[str]) -> int:
 async def jobs_named(way: Way, name: str) -> int:
     """How many jobs of this name the Lab has."""
     with way.training() as training:
-        return len([job for job in await training._search(name, 0) if job.name == name])
+        found = [job async for jobs, _ in pages(training._found, name_filter(name)) for job in jobs]
+        return len([job for job in found if job.name == name])

@@ -7,7 +7,9 @@ from datetime import date
 
 from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
+from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
@@ -32,6 +34,9 @@ class RunCore(DataCore):
         self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.adoption = Adoption(self.records, connections, self.watch)
+        self.watch.take_back = self.adoption.take_back
+        self.run_notes = RunNotes(self.records, connections, self.watch)
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
 
     async def _make_copy(self) -> None:

@@ -73,6 +73,8 @@ class RunStore:
         return await self._add(run, document, on_disk=False)
 
     async def _add(self, run: Run, document: Mapping[str, object] | None, *, on_disk: bool) -> Run:
+        if not run.tags:
+            run = replace(run, tags=tuple(f"{key}={value}" if value else key for key, value in run.spec.tags))
         row = {name: value for name, value in row_of(run).items() if name != "number"}
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
 
@@ -208,9 +210,9 @@ class RunStore:
     async def set_fact(self, name: str, value: str) -> None:
         await self._write("", lambda db: db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value)))
 
-    async def is_to_be_rebuilt(self) -> bool:
-        """Whether jobs of this computer may be missing here."""
-        return bool(await self.fact(REBUILD))
+    async def lost_at(self) -> str:
+        """When the records were made anew, so that jobs of this computer may be missing; empty: never."""
+        return await self.fact(REBUILD)
 
     async def _select(self, rest: str, values: tuple[object, ...]) -> list[Run]:
         return await self._read(lambda db: [run_of(row) for row in db.execute(f"SELECT * FROM runs {rest}", values)])

@@ -162,10 +162,30 @@ class RemoteJob:
     exit_message: str = ""
     is_lost: bool = False  # what ran it went away under it
     isolation: Isolation = Isolation.UNKNOWN
+    secondary_phase: str = ""  # may be any word; nothing depends on it
+    description: str = ""
+    tags: tuple[str, ...] | None = None  # None: the service said nothing of them
+    user: str = ""
+    code_url: str = ""
+    flavor: str = ""
+    flavor_name: str = ""
+    nodes: int = 1
+    billing_code: str = ""
+    billing_units: int = 1
+    pool: str = ""
+    stop_hours: int | None = None
 
     @property
     def state(self) -> RunState:
         return state_of(self.phase)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveJobs:
+    """All jobs of an account that are not over, ours and others'."""
+
+    jobs: tuple[RemoteJob, ...] = ()
+    is_whole: bool = True  # else there are more than anybody asks for
 
 
 @dataclass(frozen=True, slots=True)

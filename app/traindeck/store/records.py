@@ -53,6 +53,7 @@ class Records:
 
     def open(self) -> None:
         """AppError: neither the file nor the memory will do, as with the file of a newer program."""
+        is_new = not _has_content(self.path)
         try:
             if self._was_lost():
                 self._recover(None)
@@ -61,6 +62,8 @@ class Records:
         except Damaged as damage:
             self._recover(damage)
         except (DiskFull, Unwritable) as trouble:
+            if is_new and not self.folders.any():
+                raise  # nothing of runs was ever written here, so there is nothing to go on with
             self._go_on_in_memory(trouble)
 
     def close(self) -> None:
@@ -176,14 +179,7 @@ class Records:
 
     def _was_lost(self) -> bool:
         """An empty file reads as “no run yet”; so it is, unless something is left of runs."""
-        try:
-            is_empty = not self.path.stat().st_size
-        except FileNotFoundError:
-            is_empty = True
-        except OSError:
-            return False
-        wal = self.path.with_name(self.path.name + "-wal")
-        if not is_empty or (wal.exists() and wal.stat().st_size):
+        if _has_content(self.path):
             return False
         return self.copies.newest() is not None or self.folders.any()
 
@@ -321,6 +317,18 @@ class Records:
             except sqlite3.IntegrityError as error:
                 log.warning("the record of %s cannot be taken in: %s", row.get("id"), error)
         return count
+
+
+def _has_content(path: Path) -> bool:
+    for part in (path, path.with_name(path.name + "-wal")):
+        try:
+            if part.stat().st_size:
+                return True
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+    return False
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

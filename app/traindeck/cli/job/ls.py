@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.waiting import bring_up_to_date, check_again
+from traindeck.cli.job.waiting import bring_up_to_date, check_again, find
 from traindeck.cli.main import Call
 from traindeck.domain.texts import say
 
@@ -28,6 +28,6 @@ async def show(call: Call) -> int:
     async with call.runs() as core:
         await check_again(call, core, call.options.run)
         await bring_up_to_date(call, core)
-        run = await core.run_service.find(call.options.run)
+        run = await find(call, core, call.options.run)
     call.output.result(run_words.full_document(run), "\n".join(run_words.page(run)))
     return DONE

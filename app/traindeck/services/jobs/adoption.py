@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -21,8 +20,7 @@ from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
 
-log = logging.getLogger(__name__)
-
+_DONE = "looked for lost jobs of "
 _CODE = "traindeck/code"
 """Below it, in a folder of the job's name, is the code of every job that a TrainDeck sends."""
 
@@ -59,8 +57,7 @@ class Adoption:
     async def take_back(self, seen: JobsSeen) -> None:
         """After the records were lost: this computer's jobs are told from others' by where their code is."""
         lost = await self.records.lost_at()
-        done = f"looked for lost jobs of {seen.profile}"
-        if not lost or await self.records.fact(done) == lost:
+        if not await self.is_due(seen.profile, lost):
             return
         connection = await self.connections.open(seen.profile)
         known = await self.records.job_ids(seen.profile)
@@ -71,7 +68,11 @@ class Adoption:
                 document = await connection.training.document(job.id)
                 if document is not None:
                     await self._take_in(connection, document)
-        await self.records.set_fact(done, lost)
+        await self.records.set_fact(_DONE + seen.profile, lost)
+
+    async def is_due(self, profile: str, lost_at: str) -> bool:
+        """Whether the jobs of this account were not looked through since then."""
+        return bool(lost_at) and await self.records.fact(_DONE + profile) != lost_at
 
     async def _take_in(self, connection: Connection, document: Any) -> Run:
         job = remote_job(document)

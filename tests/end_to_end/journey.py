@@ -725,8 +725,9 @@ JOURNEYS: dict[str, Journey] = {
     journey.__name__: journey
     for journey in (
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
-        quit_by_question, read_the_bar, submit_in_vain, stop_without_a_disk, connect, own_account, lose_keys, empty_the_lab, look_at_the_lab,
+        quit_by_question, read_the_bar, submit_in_vain, connect, own_account, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
+        stop_without_a_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
         count_what_is_done, press_r_everywhere, come_again,
         tour,

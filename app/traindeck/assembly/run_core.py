@@ -9,10 +9,12 @@ from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.run_metrics import RunMetrics
 from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
+from traindeck.services.logs.log_search import LogSearch
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
@@ -36,6 +38,9 @@ class RunCore(DataCore):
         self.submission.changed.add(self.watch.tell)
         self.adoption = Adoption(self.records, connections, self.watch)
         self.watch.take_back = self.adoption.take_back
+        self.log_search = LogSearch(self.logs, self.disk)
+        self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
+        self.watch.measure = self.run_metrics.measure
         self.run_notes = RunNotes(self.records, connections, self.watch)
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
 

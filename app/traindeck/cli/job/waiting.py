@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from traindeck.cli.exit_codes import DONE, FAILED
-from traindeck.cli.job.printing import LogPrinter, document, state_words
+from traindeck.cli.job.printing import LogPrinter, document
 from traindeck.cli.main import Call
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, KeysRefused, NotFound
 from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.run_table import state_words
 from traindeck.domain.texts import say
 from traindeck.runtime.tasks import gather_or_raise, set_within
 from traindeck.services.accounts.environment import ENVIRONMENT

@@ -492,6 +492,10 @@ def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
 
     # A file for each process: a second window must not take away the trace of the first.
     folder = paths.app_log.parent
+    if paths.make() is not None:  # nothing can be written
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            yield nowhere
+        return
     for left in folder.glob("crash-*.txt"):
         if psutil.pid_exists(int(left.stem.partition("-")[2])):
             continue

@@ -49,6 +49,7 @@ from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
+from traindeck.viewmodels.jobs.records_news import RecordsNews
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
@@ -134,6 +135,7 @@ class Models:
         self._news = (
             self.system_notices,
             RunNews(core.watch, notices.journal),
+            RecordsNews(core.records, core.watch, notices, scope),
             TransferNews(core.transfers.changed, notices.journal),
             AccountNews(core.profiles, notices.journal),
         )

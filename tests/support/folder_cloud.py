@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import md5
@@ -46,9 +45,9 @@ from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.store.database import open_database
 from traindeck.store.object_index import ObjectIndexes
 from traindeck.store.paths import Paths
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -247,11 +246,12 @@ class FolderCloud(Entered):
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
         self.paths.make()
-        database = owned.enter_context(closing(open_database(self.paths.database)))
         self.disk, writer = BlockingCalls(4, "disk"), BlockingCalls(1, "records")
         owned.callback(self.disk.close)
         owned.callback(writer.close)
-        self.records = RunStore(database, self.paths.database, writer)
+        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
         secrets = MemorySecrets(self.disk)
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +12,18 @@ from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
 from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.run_metrics import RunMetrics
+from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Accept, Submission
+from traindeck.services.logs.log_search import LogSearch
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.place_facts import PlaceService
-from traindeck.store.database import open_database
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
@@ -32,9 +37,10 @@ class RunCore(DataCore):
         await super()._open(owned)
         paths, connections = self.paths, self.connections
         writer = pool(owned, 1, "records")
-        database = await writer.run(lambda _: open_database(paths.database))
-        owned.enter_context(closing(database))
-        self.records = RunStore(database, paths.database, writer)
+        self.records = RunStore(Records(paths.database, paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
+        owned.push_async_callback(self._make_copy)
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
         bundles = CodeBundles(paths.bundles, self.disk)
         self.places = PlaceService(connections, self.planes)
@@ -44,6 +50,12 @@ class RunCore(DataCore):
         )
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.adoption = Adoption(self.records, connections, self.watch)
+        self.watch.take_back = self.adoption.take_back
+        self.log_search = LogSearch(self.logs, self.disk)
+        self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
+        self.watch.measure = self.run_metrics.measure
+        self.run_notes = RunNotes(self.records, connections, self.watch)
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
 
     @cached_property
@@ -65,3 +77,7 @@ class RunCore(DataCore):
         report = await self.checks.check(spec, base, profile, frozen=frozen)
         await let_through(report, accept)
         return report.to_record
+
+    async def _make_copy(self) -> None:
+        """Who only uses commands has a copy of each day, too."""
+        await self.records.make_copy(date.today())

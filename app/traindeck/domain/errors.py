@@ -21,7 +21,9 @@ AppError
 │   ├── TooSlow          all the time there was for an answer went by while it came
 │   └── AnswerLost       something was sent, nobody knows what became of it
 ├── LocalTrouble         this computer: disk, folder, file
-│   └── DiskFull
+│   ├── DiskFull
+│   ├── Unwritable       no right to write, or a disk that fails
+│   └── Damaged          a file of ours that can no longer be read
 └── Unexpected           a mistake of ours
 
 Each says what happened (title), what to do (hint), and keeps the technical part apart (detail).
@@ -154,6 +156,14 @@ class LocalTrouble(AppError):
 
 
 class DiskFull(LocalTrouble):
+    pass
+
+
+class Unwritable(LocalTrouble):
+    pass
+
+
+class Damaged(LocalTrouble):
     pass
 
 

@@ -15,7 +15,7 @@ from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs import submission
-from traindeck.store.database import open_database
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
 SPEC = JobSpec(name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),))
@@ -27,9 +27,8 @@ def left_behind(home: Path, state: RunState, profile: str) -> None:
     async def write() -> None:
         writer = BlockingCalls(1, "records")
         try:
-            database = await writer.run(lambda _: open_database(home / "records.db"))
-            with closing(database):
-                records = RunStore(database, home / "records.db", writer)
+            with closing(RunStore(Records(home / "records.db", home / "runs"), writer)) as records:
+                await records.open()
                 await records.add(Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC)))
         finally:
             writer.close()

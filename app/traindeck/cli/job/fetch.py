@@ -6,6 +6,7 @@ from pathlib import Path
 
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
+from traindeck.cli.job.waiting import find
 from traindeck.cli.main import Call
 from traindeck.cli.progress import moving_shown
 from traindeck.domain.texts import say
@@ -13,7 +14,7 @@ from traindeck.domain.texts import say
 
 async def fetch(call: Call) -> int:
     async with call.runs() as core:
-        run = await core.run_service.find(call.options.run)
+        run = await find(call, core, call.options.run)
         target: Path = call.options.to or Path(run.name)
         with moving_shown(call.output, core.transfers, run.name):
             files = await core.run_service.fetch(run.id, target)

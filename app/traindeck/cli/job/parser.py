@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from traindeck.cli.parser_parts import Adder, Parser, count, leaf, yes
+from traindeck.cli.parser_parts import Adder, Parser, count, duration, leaf, yes
 from traindeck.domain.texts import say
+
+SORTS = ("number", "name", "state", "duration", "ended", "account")
 
 
 def add_job(job: Adder) -> None:
@@ -32,6 +34,18 @@ def _file(parser: Parser) -> None:
 
 
 def _runs(ls: Parser) -> None:
+    ls.option("words", "WORD", say("only runs with these words in name, form, note or tags"), nargs="*")
+    ls.option("--state", "STATE", say("only runs in this state, e.g. running"), action="append", default=[])
+    ls.option("--tag", "TAG", say("only runs with this tag (KEY or KEY=VALUE)"), action="append", default=[])
+    ls.flag("--starred", means=say("only starred runs"))
+    ls.option("--since", "TIME", say("only runs submitted within this time, e.g. 7d"), type=duration)
+    ls.option("--log", "TEXT", say("only runs whose log on this computer contains this text"))
+    ls.option("--best", "METRIC", say("only runs with this metric, best first, e.g. val_loss or score:max"))
+    ls.option("--sort", None, say("order (default: number)"), choices=SORTS, default=SORTS[0])
+    ls.flag("--ascending", means=say("smallest or oldest first"))
+    columns = say("columns, separated by commas; a parameter or metric by its name")
+    ls.option("--columns", "NAMES", columns)
+    ls.option("--export", "FILE", say("write a .csv or .md file with all columns"), type=Path)
     ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("maximum number; 0 for all"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.waiting import bring_up_to_date
+from traindeck.cli.job.waiting import bring_up_to_date, find
 from traindeck.cli.main import Call
 from traindeck.domain.texts import say
 
@@ -13,7 +13,7 @@ from traindeck.domain.texts import say
 async def stop(call: Call) -> int:
     async with call.runs() as core:
         await bring_up_to_date(call, core)
-        run = await core.run_service.find(call.options.run)
+        run = await find(call, core, call.options.run)
         run = await core.run_service.stop(run.id)
     call.output.result(
         run_words.document(run),
@@ -25,7 +25,7 @@ async def stop(call: Call) -> int:
 async def rm(call: Call) -> int:
     async with call.runs() as core:
         await bring_up_to_date(call, core)
-        run = await core.run_service.find(call.options.run)
+        run = await find(call, core, call.options.run)
         question = say(
             "Delete {name}, with its record on this computer and its job at the service? Its log on "
             "this computer is kept.",

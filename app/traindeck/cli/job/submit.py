@@ -14,7 +14,7 @@ from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.check import print_findings
 from traindeck.cli.job.form_files import read_form
-from traindeck.cli.job.waiting import said_how_it_ended, settle, until_over
+from traindeck.cli.job.waiting import find, said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.jobs import job_file
@@ -44,7 +44,7 @@ async def submit(call: Call) -> int:
 async def rerun(call: Call) -> int:
     async with call.runs() as core:
         await settle(call, core)
-        before = await core.run_service.find(call.options.run)
+        before = await find(call, core, call.options.run)
         return await _sent(call, core, partial(core.submission.rerun, before.id, changes=call.options.changes))
 
 

@@ -174,9 +174,10 @@ class AccountFacts:
             for channel in run.spec.for_run(run.name).outputs
             if channel.place.strip()
         ]
-        theirs = await self._of_modelarts("live", lambda one: one.training.live_outputs(), NEVER)
+        theirs = await self._of_modelarts("live", lambda one: one.training.live_jobs(), NEVER)
         known = {one.run for one in ours}
-        return [*ours, *(LiveOutput(name, place) for name, place in theirs if name not in known)]
+        others = (job for job in theirs.jobs if job.name not in known)
+        return [*ours, *(LiveOutput(job.name, place) for job in others for place in job.outputs)]
 
     async def _obs_answers(self) -> None:
         """One question goes first: keys that are refused are not shown again and again, which would lock them out."""

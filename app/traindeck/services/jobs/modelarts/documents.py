@@ -33,7 +33,40 @@ def remote_job(document: Document) -> RemoteJob:
         exit_message=_exit_message(status),
         is_lost=status.get("secondary_phase") == "Lost",
         isolation=_isolation(_part(metadata, "annotations").get("lab/isolation")),
+        secondary_phase=str(status.get("secondary_phase") or ""),
+        description=str(metadata.get("description") or ""),
+        tags=_tags(metadata.get("tags")),
+        user=str(metadata.get("user_name") or ""),
+        code_url=str(_part(document, "algorithm").get("code_dir") or ""),
+        outputs=_output_places(document),
+        **_bought(_part(document, "spec")),
     )
+
+
+def _bought(spec: Document) -> dict[str, Any]:
+    """What of a job has a price."""
+    resource = _part(spec, "resource")
+    detail = _part(resource, "flavor_detail")
+    billing = _part(detail, "billing")
+    auto_stop = _part(spec, "auto_stop")
+    return {
+        "flavor": str(resource.get("flavor_id") or ""),
+        "flavor_name": str(resource.get("flavor_name") or ""),
+        "nodes": _number(resource.get("node_count")) or 1,
+        "pool": str(resource.get("pool_id") or ""),
+        "billing_code": str(billing.get("code") or ""),
+        "billing_units": _number(billing.get("unit_num")) or 1,
+        "stop_hours": _number(auto_stop.get("duration")) if auto_stop.get("time_unit") == "HOURS" else None,
+    }
+
+
+def _tags(found: object) -> tuple[str, ...] | None:
+    """`key=value`, or the key alone; a service that does not tell them says nothing about them."""
+    if not isinstance(found, list):
+        return None
+    tags = [tag for tag in found if isinstance(tag, Mapping) and tag.get("key")]
+    pairs = [(str(tag["key"]), str(tag.get("value") or "")) for tag in tags]
+    return tuple(f"{key}={value}" if value else key for key, value in pairs)
 
 
 def _isolation(word: object) -> Isolation:
@@ -86,14 +119,14 @@ def job_quota(documents: Sequence[Document]) -> JobQuota | None:
     return None
 
 
-def output_places(document: Document) -> list[ObjectPath]:
+def _output_places(document: Document) -> tuple[ObjectPath, ...]:
     """Where a job writes to; a place that is none of OBS is nobody's trouble here."""
     found = []
     for channel in _list(_part(document, "algorithm"), "outputs"):
         url = _part(_part(channel if isinstance(channel, Mapping) else {}, "remote"), "obs").get("obs_url")
         with suppress(AppError):
             found.append(ObjectPath.parse(str(url or "")).as_folder())
-    return found
+    return tuple(found)
 
 
 def _accelerator(document: Document) -> str:

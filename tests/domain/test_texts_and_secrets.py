@@ -109,6 +109,8 @@ def test_a_language_has_as_many_forms_as_it_needs_and_a_word_its_meaning(tmp_pat
     assert texts.say_count("{count} day", "{count} days", 1) == "1 day"
     assert texts.say_count("{count} day", "{count} days", 2, "state") == "2 days"
     assert texts.say(texts.Text("")) == ""
+    with pytest.raises(ValueError, match="compiled"):
+        language.Catalogue(io.BytesIO(PLURALS.encode()))
     # The standard library's own reader finds the same.
     known, ours = GNUTranslations(io.BytesIO(catalogues.compiled(path))), texts.text("Open", "state")
     assert known.pgettext("state", "Open") == str(ours)

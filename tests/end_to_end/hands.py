@@ -136,6 +136,7 @@ class Hands:
                 await self.until(submenu.isVisible)
 
     async def choose_cell(self, view: QAbstractItemView, row: int, column: int, *, double: bool = False) -> None:
+        view.scrollTo(view.model().index(row, column))
         place = view.visualRect(view.model().index(row, column))
         assert place.isValid(), f"no cell {row}, {column}"
         await self.click(view.viewport(), QPoint(place.left() + 6, place.center().y()), double=double)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from hands import Hands, plain, tell
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QAction, QImage, QPainter
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QScrollArea, QScrollBar, QWidget
 from tour.inspection import faults
@@ -42,6 +42,8 @@ class Walk:
         image = await self._still()
         self.number += 1
         image.save(str(self._pictures / f"{self.number:03}-{name.replace('/', '-')}.png"))
+        # Words that have just come have their room in a moment.
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         found = []
         for top in _tops():
             if isinstance(top, QMenu):

@@ -20,16 +20,21 @@ PAGES_NEEDED = 480
 
 
 class FoldedButton(QToolButton):
-    """A name that reads from top to bottom."""
+    """A name that reads from top to bottom; Chinese stands upright, sign below sign."""
 
     def __init__(self, words: str) -> None:
         super().__init__()
         self.setText(words)
+        self._is_upright = not any(sign.isascii() for sign in words)
         self.setToolTip(say("Show {panel}", panel=words))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def sizeHint(self) -> QSize:
-        return super().sizeHint().transposed()
+        whole, metrics = super().sizeHint(), self.fontMetrics()
+        if not self._is_upright:
+            return whole.transposed()
+        around = whole.width() - metrics.horizontalAdvance(self.text())
+        return QSize(whole.height(), around + len(self.text()) * metrics.lineSpacing())
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -40,13 +45,14 @@ class FoldedButton(QToolButton):
         self.initStyleOption(option)
         painter.drawPrimitive(QStyle.PrimitiveElement.PE_PanelButtonTool, option)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.translate(self.width(), 0)
-        painter.rotate(90)
-        rect = self.rect().transposed()
+        rect, words = self.rect(), "\n".join(self.text())
+        if not self._is_upright:
+            painter.translate(self.width(), 0)
+            painter.rotate(90)
+            rect, words = rect.transposed(), self.text()
         self.style().drawItemText(
-            painter, rect, Qt.AlignmentFlag.AlignCenter, self.palette(), self.isEnabled(), self.text(),
-            self.foregroundRole(),
-        )  # fmt: skip
+            painter, rect, Qt.AlignmentFlag.AlignCenter, self.palette(), self.isEnabled(), words, self.foregroundRole()
+        )
 
 
 class Folding(QObject):

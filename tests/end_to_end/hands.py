@@ -143,6 +143,9 @@ class Hands:
 
     # looking
 
+    def focused(self) -> QWidget:
+        return QApplication.focusWidget() or self.window
+
     def button(self, words: str, inside: QWidget | None = None) -> QAbstractButton:
         found = [one for one in self.visible(QAbstractButton, inside) if plain(one.text()) == words]
         assert found, f"no button “{words}” in {[plain(one.text()) for one in self.visible(QAbstractButton, inside)]}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hands import Hands, tell
-from PySide6.QtCore import QBuffer, QPoint, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QBuffer, QByteArray, QPoint, Qt
+from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QAbstractButton, QTableView
 from tour.walk import Walk
 
@@ -35,7 +35,7 @@ def picture() -> bytes:
     for y in range(image.height()):
         for x in range(image.width()):
             image.setPixel(x, y, 0x204060 + (x << 15 & 0xFF0000) + (y << 8))
-    image.save(content, "PNG")
+    QImageWriter(content, QByteArray(b"png")).write(image)
     return bytes(content.data().data())
 
 

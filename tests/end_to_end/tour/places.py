@@ -12,6 +12,7 @@ from tour.walk import Walk
 
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import say
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
 from traindeck.ui.jobs.run_page_view import RunPageView
@@ -130,10 +131,12 @@ async def objects(walk: Walk) -> None:
     view = await opened(hands, _BUCKET, is_empty=True)
     await hands.press(Qt.Key.Key_F5)
     await hands.until(lambda: view.model.rowCount() == len(_FILES) + 1)
+    view = await opened(hands, _BUCKET)
     await hands.choose_cell(view.table, 0, 0)
     await hands.press(Qt.Key.Key_Space)
     for row in range(view.model.rowCount()):
         await hands.choose_cell(view.table, row, 0)
+        await hands.until(lambda: say("Reading…") not in hands.texts())
         await walk.look(f"preview of {view.model.index(row, 0).data()}")
     await hands.press(Qt.Key.Key_Space)
 

@@ -39,7 +39,7 @@ def _faults(parent: QAccessibleInterface, path: tuple[str, ...]) -> Iterator[str
         if child is None or child.state().invisible:
             continue
         role, name = child.role(), child.text(_Text.Name).strip()
-        here = (*path, f"{role.name}({name[:20] or type(child.object()).__name__})")
+        here = (*path, f"{role.name}({name[:20] or _kind(child)})")
         if fault := _fault(child, name):
             yield f"{fault}: {' > '.join(here[-4:])}"
         yield from _faults(child, here)
@@ -60,6 +60,14 @@ def _fault(one: QAccessibleInterface, name: str) -> str:
     if role in _WITH_VALUE and one.valueInterface() is None:
         return "no value"
     return ""
+
+
+def _kind(one: QAccessibleInterface) -> str:
+    """Enough to find it."""
+    widget = one.object()
+    if not isinstance(widget, QWidget):
+        return type(widget).__name__
+    return f"{type(widget).__name__} in {type(widget.parent()).__name__}, {widget.width()}×{widget.height()}"
 
 
 def _takes_keys(widget: QWidget) -> bool:

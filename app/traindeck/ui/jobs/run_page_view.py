@@ -68,6 +68,7 @@ class RunPageView(QWidget):
         self.overview, self.outputs = OverviewPart(page), OutputsPart(page)
         self.code, self.details = CodePart(page, theme), DetailsPart(page)
         self.parts = QStackedWidget()
+        self.parts.setMinimumHeight(1)  # on a page that is too low they give way, not the head
         self._build()
         self.setFocusProxy(self.tabs)
         self.tabs.setCurrentIndex(SUB_PAGES.index(page.sub_page))

@@ -136,11 +136,15 @@ class Hands:
                 await self.until(submenu.isVisible)
 
     async def choose_cell(self, view: QAbstractItemView, row: int, column: int, *, double: bool = False) -> None:
+        view.scrollTo(view.model().index(row, column))
         place = view.visualRect(view.model().index(row, column))
         assert place.isValid(), f"no cell {row}, {column}"
         await self.click(view.viewport(), QPoint(place.left() + 6, place.center().y()), double=double)
 
     # looking
+
+    def focused(self) -> QWidget:
+        return QApplication.focusWidget() or self.window
 
     def button(self, words: str, inside: QWidget | None = None) -> QAbstractButton:
         found = [one for one in self.visible(QAbstractButton, inside) if plain(one.text()) == words]

@@ -15,6 +15,7 @@ from disk_watch import disk_watched
 from hands import Hands, plain, tell
 from leaving import find_open, leave_open
 from looking import look_and_edit
+from pasting import paste_and_watch
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QScrollArea, QToolButton, QWidget
@@ -730,13 +731,17 @@ JOURNEYS: dict[str, Journey] = {
         stop_without_a_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
         count_what_is_done, press_r_everywhere, come_again,
-        tour,
+        paste_and_watch, tour,
     )
 }  # fmt: skip
 
 
 async def visit(name: str, words: list[str], program: Program) -> int:
-    await JOURNEYS[name](Hands(program), *words)
+    try:
+        await JOURNEYS[name](Hands(program), *words)
+    finally:
+        # Without a window system Qt deletes what lies there after Python has ended, and crashes if it was Python's.
+        QGuiApplication.clipboard().clear()
     return 0
 
 

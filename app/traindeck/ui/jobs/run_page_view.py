@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -31,6 +31,7 @@ from traindeck.viewmodels.shell.commands import without_mnemonic
 
 _KEYS = {Qt.KeyboardModifier.NoModifier: "run.again", Qt.KeyboardModifier.ShiftModifier: "run.edit"}
 _NUMBER_WIDTH = 10 * SPACE  # the number of the run is always in sight
+_WITH_FACTS = 19 * SPACE
 _ROLES = {"run.stop": "danger", "run.again": "primary"}
 
 
@@ -48,6 +49,7 @@ class RunPageView(QWidget):
         self.title, self.chip = ElidedLabel("", "heading"), StateChip()
         self.title.setMinimumWidth(_NUMBER_WIDTH)
         self.facts, self.note = ElidedLabel("", "dim"), ElidedLabel("", "dim")
+        self._said = QWidget()
         self.act = QPushButton()
         self.act.clicked.connect(self._act)
         self.more = tool_button("dots", say("More actions"))
@@ -66,6 +68,7 @@ class RunPageView(QWidget):
         self.overview, self.outputs = OverviewPart(page), OutputsPart(page)
         self.code, self.details = CodePart(page, theme), DetailsPart(page)
         self.parts = QStackedWidget()
+        self.parts.setMinimumHeight(1)  # on a page that is too low they give way, not the head
         self._build()
         self.setFocusProxy(self.tabs)
         self.tabs.setCurrentIndex(SUB_PAGES.index(page.sub_page))
@@ -75,6 +78,11 @@ class RunPageView(QWidget):
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         self._on_changed()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where the page is low, the parts come before what is said of the whole."""
+        super().resizeEvent(event)
+        self._said.setVisible(self.height() >= _WITH_FACTS)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of runs; not where text is read or written."""
@@ -93,7 +101,8 @@ class RunPageView(QWidget):
             (self.title, 0), (self.chip, 0, middle), 1, self.act, self.more, self.pin, margins=0, spacing=SPACE
         )
         margins = (2 * SPACE, SPACE, SPACE, HALF)
-        column_of(first, self.facts, self.note, inside=head, margins=margins, spacing=HALF)
+        column_of(self.facts, self.note, inside=self._said, margins=0, spacing=HALF)
+        column_of(first, self._said, inside=head, margins=margins, spacing=HALF)
         titles = (say("Overview"), say("Outputs"), say("Code"), say("Details"))
         for words, part in zip(titles, (self.overview, self.outputs, self.code, self.details), strict=True):
             self.tabs.addTab(words)

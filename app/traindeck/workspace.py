@@ -44,7 +44,6 @@ from traindeck.ui.shell.problem_report_feature import ProblemReportFeature
 from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
-from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
@@ -338,8 +337,8 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        syncs = tuple(dialog.form.again() for dialog in self.window.findChildren(SyncDialog) if dialog.isVisible())
-        return OpenPages(tuple(self.shell.shown_on(key) for key in keys), self.window.tabs.currentIndex(), syncs)
+        shown = tuple(self.shell.shown_on(key) for key in keys)
+        return OpenPages(shown, self.window.tabs.currentIndex(), self._transfers.open_syncs())
 
     async def until_free(self, tell: Callable[[str], None]) -> None:
         """Until nothing that was typed would go with the window; `tell` gets the title of what it waits for."""

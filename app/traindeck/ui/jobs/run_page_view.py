@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from functools import cached_property
+from typing import TypeVar
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -20,7 +23,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
 from traindeck.ui.jobs.run_actions import fill_menu, head_action, run_actions
-from traindeck.ui.jobs.run_parts import CodePart, DetailsPart, OutputsPart, OverviewPart
+from traindeck.ui.jobs.run_parts import CodePart, DetailsPart, OutputsPart, OverviewPart, RunPart
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, line, row_of
@@ -28,6 +31,8 @@ from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.run_page import SUB_PAGES, RunPage, head_facts, run_title, state_words, tone_of
 from traindeck.viewmodels.ports import Confirm, Tone
 from traindeck.viewmodels.shell.commands import without_mnemonic
+
+AnyPart = TypeVar("AnyPart", bound=RunPart)
 
 _KEYS = {Qt.KeyboardModifier.NoModifier: "run.again", Qt.KeyboardModifier.ShiftModifier: "run.edit"}
 _NUMBER_WIDTH = 10 * SPACE  # the number of the run is always in sight
@@ -65,14 +70,13 @@ class RunPageView(QWidget):
         self.tabs.setAccessibleName(say("Parts of the run"))
         self.tabs.setExpanding(False)
         self.tabs.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.overview, self.outputs = OverviewPart(page), OutputsPart(page)
-        self.code, self.details = CodePart(page, theme), DetailsPart(page)
         self.parts = QStackedWidget()
         self.parts.setMinimumHeight(1)  # on a page that is too low they give way, not the head
         self._build()
         self.setFocusProxy(self.tabs)
         self.tabs.setCurrentIndex(SUB_PAGES.index(page.sub_page))
-        self.parts.setCurrentIndex(self.tabs.currentIndex())
+        self._beginning = QTimer(self, singleShot=True, interval=0)
+        self._beginning.timeout.connect(self._make_part)
         self.tabs.currentChanged.connect(self._show_part)
         page.changed.connect(self._on_changed)
         theme.changed.connect(self._apply_theme)
@@ -83,6 +87,24 @@ class RunPageView(QWidget):
         """Where the page is low, the parts come before what is said of the whole."""
         super().resizeEvent(event)
         self._said.setVisible(self.height() >= _WITH_FACTS)
+
+    # Each is made when somebody looks at it: most runs are looked at in one of them.
+
+    @cached_property
+    def overview(self) -> OverviewPart:
+        return self._added(OverviewPart(self.page))
+
+    @cached_property
+    def outputs(self) -> OutputsPart:
+        return self._added(OutputsPart(self.page))
+
+    @cached_property
+    def code(self) -> CodePart:
+        return self._added(CodePart(self.page, self._theme))
+
+    @cached_property
+    def details(self) -> DetailsPart:
+        return self._added(DetailsPart(self.page))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of runs; not where text is read or written."""
@@ -104,9 +126,8 @@ class RunPageView(QWidget):
         column_of(self.facts, self.note, inside=self._said, margins=0, spacing=HALF)
         column_of(first, self._said, inside=head, margins=margins, spacing=HALF)
         titles = (say("Overview"), say("Outputs"), say("Code"), say("Details"))
-        for words, part in zip(titles, (self.overview, self.outputs, self.code, self.details), strict=True):
+        for words in titles:
             self.tabs.addTab(words)
-            self.parts.addWidget(part)
         inside = QWidget()
         set_role(inside, "page")
         inside.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -120,9 +141,38 @@ class RunPageView(QWidget):
         theme_tool_buttons(self, self._theme)
         self._on_changed()
 
-    def _show_part(self, number: int) -> None:
-        self.parts.setCurrentIndex(number)
-        self.page.show_sub_page(SUB_PAGES[number])
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self.parts.count():
+            self._beginning.start()  # in a turn of its own: the head and a part together would hold the window up
+
+    def _make_part(self) -> None:
+        self._show_now(self._part())
+        self.parts.setCurrentWidget(self._part())
+
+    def _show_part(self) -> None:
+        self._make_part()
+        self.page.show_sub_page(SUB_PAGES[self.tabs.currentIndex()])
+
+    def _part(self) -> RunPart:
+        """The one whose tab is in front."""
+        match SUB_PAGES[self.tabs.currentIndex()]:
+            case "outputs":
+                return self.outputs
+            case "code":
+                return self.code
+            case "details":
+                return self.details
+        return self.overview
+
+    def _added(self, part: AnyPart) -> AnyPart:
+        self._show_now(part)
+        self.parts.addWidget(part)
+        return part
+
+    def _show_now(self, part: RunPart) -> None:
+        if self.page.state.run is not None:
+            part.show_run(self.page.state.run)
 
     def _act(self) -> None:
         run = self.page.state.run
@@ -145,8 +195,8 @@ class RunPageView(QWidget):
         self.facts.setText(" · ".join(head_facts(run, self.page.runs.clock())))
         self._show_act(run)
         self._show_note(run)
-        for part in (self.overview, self.outputs, self.code, self.details):
-            part.show_run(run)
+        if self.parts.count():
+            self._part().show_run(run)
 
     def _show_act(self, run: Run) -> None:
         wanted = head_action(run)

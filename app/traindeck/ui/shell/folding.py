@@ -1,4 +1,4 @@
-"""Where the window is narrow, the docks at its sides fold into strips, the right ones first; if low, those below."""
+"""Where the window is narrow, the docks at its sides fold into strips; where it is low, those at the bottom."""
 
 from __future__ import annotations
 

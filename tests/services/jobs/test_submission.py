@@ -88,7 +88,7 @@ async def test_a_job_is_recorded_uploaded_and_sent_once(lab: LabProcess, way: Wa
         assert run == await bench.records.get(run.id)
         assert ObjectPath.parse(run.code_url).join("train.py").key in await bench.objects("traindeck/code/")
         assert count(proxy, CREATES) == await jobs_named(way, run.name) == 1
-    assert stages[0].startswith("Freezing") and stages[-1].startswith("Submitting")
+    assert stages[0].startswith("Checking") and stages[1].startswith("Freezing") and stages[-1].startswith("Submitting")
 
 
 async def test_the_code_is_that_of_the_click(way: Way, code: Path, tmp_path: Path) -> None:

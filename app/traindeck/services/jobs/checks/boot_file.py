@@ -54,7 +54,7 @@ async def _boot(job: CheckedJob) -> Iterable[CheckAnswer]:
     out = next((one for one in tree.left_out if boot == one.path or _is_in(boot, one.path)), None)
     if out is not None:
         fact = text(
-            "The boot file “{boot}” does not go along: {reason}.", boot=boot, reason=out.why_left_out() or out.path
+            "The boot file “{boot}” is not included: {reason}.", boot=boot, reason=out.why_left_out() or out.path
         )
         return [red(fact, text("Check “ignore” in the job file, .gitignore and .traindeckignore."), field="boot")]
     fact = text("The boot file “{boot}” is not in the code directory.", boot=boot)

@@ -48,7 +48,7 @@ async def _folder(job: CheckedJob) -> Iterable[CheckAnswer]:
 
 def _refused(job: CheckedJob, entry: CodeEntry) -> CheckAnswer:
     fact = text("{file}: {problem}", file=entry.path, problem=entry.problem or "")
-    return red(fact, text("Mend it, or add it to “ignore”."), _ignoring(job, [entry.path]), file=entry.path)
+    return red(fact, text("Correct it, or add it to “ignore”."), _ignoring(job, [entry.path]), file=entry.path)
 
 
 def _ignoring(job: CheckedJob, paths: Sequence[str]) -> CheckFix:
@@ -87,7 +87,7 @@ async def _large(job: CheckedJob) -> Iterable[CheckAnswer]:
     going = [entry for entry in tree.largest if (entry.size_bytes or 0) > LARGE_BYTES]
     if going:
         names = [_sized(entry) for entry in going]
-        fact = text("Large files go along as code: {files}.", files=_named(names))
+        fact = text("Large files are included in the code: {files}.", files=_named(names))
         hint = text("Put data and weights into an input, so that they are stored once.")
         said.append(amber(fact, hint, _ignoring(job, [entry.path for entry in going]), file=going[0].path))
     left = [entry for entry in tree.left_out if entry.rule is not None and entry.rule.source is RuleSource.LARGE]
@@ -112,12 +112,12 @@ async def _links(job: CheckedJob) -> Iterable[CheckAnswer]:
     said = [_left_out(job, entry) for entry in gone[:_MOST_NAMED]]
     if len(gone) > _MOST_NAMED:
         more = len(gone) - _MOST_NAMED
-        fact = count_text("{count} more link does not go along.", "{count} more links do not go along.", more)
+        fact = count_text("{count} more link is not included.", "{count} more links are not included.", more)
         said.append(amber(fact, None, _ignoring(job, [entry.path for entry in gone])))
     if said:
         return said
     inside = [entry.path for entry in tree.links if entry.is_taken]
-    fact = text("Links go along as the files they lead to: {files}.", files=_named(inside))
+    fact = text("Links are included as the files they lead to: {files}.", files=_named(inside))
     return [green(fact if inside else text("There are no links."))]
 
 
@@ -148,5 +148,5 @@ CHECKS = (
     JobCheck("code-size", text("Size of the code"), _CODE, _size, _SAID | {CheckLevel.RED}),
     JobCheck("large-files", text("Large files"), _CODE, _large, _SAID),
     JobCheck("links", text("Links"), _CODE, _links, _SAID),
-    JobCheck("name-case", text("Names alike"), _CODE, _case, _SAID),
+    JobCheck("name-case", text("Similar names"), _CODE, _case, _SAID),
 )

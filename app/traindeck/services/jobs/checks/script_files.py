@@ -78,7 +78,7 @@ async def _requirements(job: CheckedJob) -> Iterable[CheckAnswer]:
 def _without(tree: CodeTree) -> list[CheckAnswer]:
     out = next((entry for entry in tree.left_out if entry.path == REQUIREMENTS), None)
     if out is not None:
-        fact = text("{file} does not go along: {reason}.", file=REQUIREMENTS, reason=out.why_left_out() or "")
+        fact = text("{file} is not included: {reason}.", file=REQUIREMENTS, reason=out.why_left_out() or "")
         return [
             amber(fact, text("Nothing of it is installed. Check “ignore” and the ignore files."), file=REQUIREMENTS)
         ]

@@ -18,13 +18,14 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import LogChunk, RemoteJob
-from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount, RequestRefused
+from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
@@ -70,8 +71,16 @@ class ModelArtsTraining:
     async def flavors(self) -> list[Flavor]:
         return [flavor_of(item) for item in await self._items("flavors", _call("show_training_job_flavors"))]
 
-    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
-        """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
+    async def form(self, job_id: str, target: Target) -> JobSpec | None:
+        """The form that a job was made from, whoever made it; None: there is no such job."""
+        document = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
+        return None if document is None else spec_of(self._object(document), target)
+
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
+        """Ask for a job once; the places in `spec` are those of the run.
+
+        AnswerLost: nobody knows whether it exists. NameTaken: one of this name does.
+        """
         body = job_request(name, spec, code)
         await self._account.know_project()
         try:

@@ -226,6 +226,8 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import init as module
         case "job", "check":
             from traindeck.cli.job import check as module
+        case "job", "fields":
+            from traindeck.cli.job import fields as module
         case "job", "submit" | "rerun":
             from traindeck.cli.job import submit as module
         case "job", "ls" | "show":

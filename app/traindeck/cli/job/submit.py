@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.check import print_findings
-from traindeck.cli.job.init import JOB_FILE
+from traindeck.cli.job.check import print_findings, wanted_job
 from traindeck.cli.job.waiting import said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
-from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import count_text, say
-from traindeck.runtime.files import local_errors, text_in
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
 
 
 async def submit(call: Call) -> int:
-    file, spec = read_job(call.options.file, call.options.changes)
+    file, spec = wanted_job(call)
     async with call.runs() as core:
         await settle(call, core)
         return await _sent(
@@ -42,16 +37,6 @@ async def rerun(call: Call) -> int:
         await settle(call, core)
         before = await core.run_service.find(call.options.run)
         return await _sent(call, core, partial(core.submission.rerun, before.id, changes=call.options.changes))
-
-
-def read_job(path: Path, changes: Sequence[str]) -> tuple[Path, JobSpec]:
-    """The file, which may be meant by its folder, and the form in it with the changes of the command line."""
-    with local_errors(path):
-        file = path / JOB_FILE if path.is_dir() else path
-    spec = job_file.parse(text_in(file))
-    for change in changes:
-        spec = job_file.with_setting(spec, change)
-    return file, spec
 
 
 async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:

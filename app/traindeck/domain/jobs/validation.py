@@ -86,7 +86,7 @@ def _check_code(spec: JobSpec) -> Iterator[FieldError]:
     if spec.code_url:
         if not spec.code_url.startswith("file://"):  # in the image already
             yield from _check_place("code_url", spec.code_url)
-    elif not spec.code_folder.strip():
+    elif not spec.code_folder.strip() and not spec.command:
         yield FieldError("code_folder", text("Select the folder of your code."))
     if not spec.boot and not spec.command:
         yield FieldError("boot", text("Select the Python file that starts the training."))

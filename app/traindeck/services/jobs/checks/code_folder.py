@@ -19,11 +19,6 @@ _MOST_NAMED = 3
 _EXCLUDE = text("Add data and results to “ignore”, or select a folder that contains only code.")
 
 
-def has_code(job: CheckedJob) -> bool:
-    """Else it is in OBS already, in an image, or an algorithm brings it."""
-    return not (job.spec.has_algorithm or job.spec.code_url) and bool(job.spec.code_folder.strip())
-
-
 def _named(paths: Sequence[str]) -> str:
     return ", ".join(paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
 
@@ -31,7 +26,7 @@ def _named(paths: Sequence[str]) -> str:
 async def _folder(job: CheckedJob) -> Iterable[CheckAnswer]:
     if wrong := mistakes(job, "code_folder"):
         return wrong
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     try:
         tree = await job.code.tree()
@@ -59,7 +54,7 @@ def _ignoring(job: CheckedJob, paths: Sequence[str]) -> CheckFix:
 
 
 async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     over = tree.over(CodeLimits())
@@ -80,7 +75,7 @@ async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
 
 async def _large(job: CheckedJob) -> Iterable[CheckAnswer]:
     """Both that go along unseen, and that are left out unseen."""
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     said = []
@@ -104,7 +99,7 @@ def _sized(entry: CodeEntry) -> str:
 
 async def _links(job: CheckedJob) -> Iterable[CheckAnswer]:
     """What a link leads to outside of the folder does not go along, and is missing there."""
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     gone = [entry for entry in tree.links if entry.problem is not None]
@@ -129,7 +124,7 @@ def _left_out(job: CheckedJob, entry: CodeEntry) -> CheckAnswer:
 
 
 async def _case(job: CheckedJob) -> Iterable[CheckAnswer]:
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     said = [amber(_only_case(names), _RENAME, file=names[0]) for names in (await job.code.tree()).same_but_case]
     return said or [green(text("No two names differ only in upper and lower case."))]

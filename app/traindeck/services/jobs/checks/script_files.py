@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.texts import Text, count_text, text
-from traindeck.services.jobs.checks.code_folder import has_code
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
 from traindeck.services.jobs.code_tree import CodeTree
 
@@ -36,7 +35,7 @@ _CONTINUES = "\\"
 
 async def _shell(job: CheckedJob) -> Iterable[CheckAnswer]:
     """Bash takes the carriage return for a part of the last word of a line."""
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     scripts = [entry.path for entry in (await job.code.tree()).taken if entry.path.endswith(".sh")]
     said = []
@@ -53,7 +52,7 @@ async def _shell(job: CheckedJob) -> Iterable[CheckAnswer]:
 
 
 async def _requirements(job: CheckedJob) -> Iterable[CheckAnswer]:
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     if not tree.holds(REQUIREMENTS):

@@ -18,7 +18,7 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import LogChunk, RemoteJob
-from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
@@ -26,12 +26,12 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount, RequestRefused
+from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
     flavor_of,
     job_quota,
-    job_request,
     output_places,
     pool_of,
     remote_job,
@@ -42,6 +42,7 @@ from traindeck.services.jobs.modelarts.errors import (
     is_gone,
     modelarts_error,
 )
+from traindeck.services.jobs.modelarts.request import job_request
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.client import TrainingClient
@@ -98,8 +99,16 @@ class ModelArtsTraining:
                 break
         return found
 
-    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
-        """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
+    async def form(self, job_id: str, target: Target) -> JobSpec | None:
+        """The form that a job was made from, whoever made it; None: there is no such job."""
+        document = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
+        return None if document is None else spec_of(self._object(document), target)
+
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
+        """Ask for a job once; the places in `spec` are those of the run.
+
+        AnswerLost: nobody knows whether it exists. NameTaken: one of this name does.
+        """
         body = job_request(name, spec, code)
         await self._account.know_project()
         try:

@@ -53,8 +53,10 @@ from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
+from traindeck.viewmodels.jobs.warnings_asked import asking
 from traindeck.viewmodels.lab.lab_page import LabPage
 from traindeck.viewmodels.logs.log_feed import LogFeed, log_place
+from traindeck.viewmodels.ports import Choose
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
@@ -199,6 +201,10 @@ class Models:
             mending = Mending(text("Set the clock…"), open_clock_settings)
         self.notices.mends(CLOCK, mending)
 
+    def ask_about_warnings(self, choose: Choose) -> None:
+        """The window that is open now asks before a job is sent in spite of them."""
+        self._core.submission.accept = asking(choose)
+
     def close(self) -> None:
         self._deaf()
         for model in (
@@ -259,6 +265,7 @@ class Workspace:
     async def build(self) -> None:
         """Room by room, so that a window in use can answer in between."""
         models, shell = self._models, self.shell
+        models.ask_about_warnings(shell.choose)
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
         self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))

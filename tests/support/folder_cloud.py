@@ -187,7 +187,7 @@ class HandMadeJobs(ModelArtsTraining):
         await self._gate()
         return self.offered_flavors
 
-    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
         await self._gate()
         if any(job.name == name for job in self.jobs.values()):
             raise Conflict(text("The name exists."), text("Take another."))

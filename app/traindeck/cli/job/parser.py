@@ -13,7 +13,7 @@ SORTS = ("number", "name", "state", "duration", "ended", "account")
 def add_job(job: Adder) -> None:
     leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
     leaf(job, "fields", say("list all keys of a job file"))
-    leaf(job, "check", say("check a job file without submitting it"), _file, _changes, _checking)
+    leaf(job, "check", say("check a job file without submitting it"), _file, _changes, _parameters, _checking)
     leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters)
     leaf(job, "ls", say("list runs, newest first"), _runs)
     leaf(job, "show", say("show a run"), _run)

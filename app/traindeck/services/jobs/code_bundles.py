@@ -54,6 +54,10 @@ class Bundle:
     files: tuple[FrozenFile, ...]
 
 
+NO_CODE = Bundle("", "code", Path(), ())
+"""Of a job whose code is at the service already."""
+
+
 @dataclass(frozen=True, slots=True)
 class CodeText:
     """A frozen file to be read by a person."""

@@ -30,7 +30,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Listeners, gather_or_raise, safely
 from traindeck.services.accounts.connections import Connection, Connections
-from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
+from traindeck.services.jobs.code_bundles import NO_CODE, Bundle, CodeBundles, FrozenFile
 from traindeck.services.jobs.locks import held
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.wire.data_plane import DataPlane
@@ -105,6 +105,8 @@ class Submission:
         stage(text("Checking the job…"))
         accepted = await self.gate(spec, base, chosen, None, self.accept)
         validation.refuse(validation.validate(spec))
+        if not spec.has_own_code:
+            return await self._send_new(spec, chosen, NO_CODE, "", accepted, stage)
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
         spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
@@ -118,7 +120,7 @@ class Submission:
         spec = before.spec
         for change in changes:
             spec = job_file.with_setting(spec, change)
-        bundle = await self.bundles.open(before.bundle)
+        bundle = await self.bundles.open(before.bundle) if spec.has_own_code else NO_CODE
         stage(text("Checking the job…"))
         code = bundle.root / "files"
         accepted = await self.gate(spec, code, before.profile, code, self.accept)

@@ -73,7 +73,7 @@ def not_checked(reason: Text, hint: Text | None = None, *, field: str = "") -> C
     return CheckAnswer(CheckLevel.NOT_CHECKED, reason, hint, field=field)
 
 
-Look = Callable[[CheckedJob], Awaitable[Iterable[CheckAnswer]]]
+LookAtJob = Callable[[CheckedJob], Awaitable[Iterable[CheckAnswer]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class JobCheck:
     title: Text
     fields: frozenset[str]
     """Of the form: when one of these changes, what was found says nothing any more. Those of code are always read."""
-    look: Look
+    look: LookAtJob
     levels: frozenset[CheckLevel]
     """All it can say; that it could not be looked at is always one of them where others are asked."""
     is_remote: bool = False
@@ -98,7 +98,7 @@ def levels(*said: CheckLevel) -> frozenset[CheckLevel]:
     return frozenset(said)
 
 
-OnFinding = Callable[[Sequence[CheckFinding]], None]
+OnFindings = Callable[[Sequence[CheckFinding]], None]
 
 
 def _unheard(_: Sequence[CheckFinding]) -> None:
@@ -106,7 +106,7 @@ def _unheard(_: Sequence[CheckFinding]) -> None:
 
 
 async def run_checks(
-    checks: Sequence[JobCheck], job: CheckedJob, *, known: CheckReport | None = None, found: OnFinding = _unheard
+    checks: Sequence[JobCheck], job: CheckedJob, *, known: CheckReport | None = None, found: OnFindings = _unheard
 ) -> CheckReport:
     """All of them at once; `found` is told those of each check as they come.
 

@@ -11,7 +11,7 @@ from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
 from traindeck.services.jobs.checks.code_facts import CodeFacts, SourceMemory
-from traindeck.services.jobs.checks.frame import CheckedJob, OnFinding, run_checks
+from traindeck.services.jobs.checks.frame import CheckedJob, OnFindings, run_checks
 from traindeck.services.jobs.checks.service_facts import ServiceFacts
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class JobChecks:
         profile: str,
         *,
         known: CheckReport | None = None,
-        found: OnFinding = lambda _: None,
+        found: OnFindings = lambda _: None,
         frozen: Path | None = None,
     ) -> CheckReport:
         """All findings. `known` is the report before, of which only what a change touches is looked at again.

@@ -46,6 +46,7 @@ from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.store.object_index import ObjectIndexes
+from traindeck.store.offers import OfferStore
 from traindeck.store.paths import Paths
 from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
@@ -279,7 +280,7 @@ class FolderCloud(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)
         self.submission.changed.add(self.watch.tell)
-        self.choices = JobChoices(self.connections)
+        self.choices = JobChoices(self.connections, OfferStore(self.paths.offers, self.disk))
         self.service = RunService(self.records, self.connections, self.watch, self.transfers, bundles)
         await self.open_scope()
         return self

@@ -13,7 +13,6 @@ from traindeck.assembly.data_core import DataCore
 from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.services.jobs.adoption import Adoption
-from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.run_metrics import RunMetrics
 from traindeck.services.jobs.run_notes import RunNotes
@@ -44,7 +43,7 @@ class RunCore(DataCore):
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
         bundles = CodeBundles(paths.bundles, self.disk)
         self.places = PlaceService(connections, self.planes)
-        self.choices = JobChoices(connections)
+        self.choices = self.job_choices()
         self.submission = Submission(
             self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
         )

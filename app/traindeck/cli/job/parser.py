@@ -83,3 +83,7 @@ def _sending(parser: Parser) -> None:
 def _parameters(submit: Parser) -> None:
     words = say("running parameters as “a=1;b=2”, as a command line or as JSON; “-” for standard input")
     submit.option("--parameters", "TEXT", words)
+
+
+def add_filter(parser: Parser) -> None:
+    parser.option("--filter", "WORDS", say("only those that contain all of these words"), default="")

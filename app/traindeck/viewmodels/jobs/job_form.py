@@ -98,7 +98,19 @@ class FormState:
 
     @property
     def checks(self) -> FormChecks:
-        return checks_of(self.all_errors, offer_is_known=self.offer is not None)
+        return checks_of(self.all_errors, offer_is_known=self.offer_of_now is not None)
+
+    @property
+    def offer_of_now(self) -> Choices | None:
+        """What was offered some time ago refuses nothing."""
+        return self.offer if self.offer is not None and self.offer.trouble is None else None
+
+    @property
+    def offer_words(self) -> Text | None:
+        """What is to be said of the engines and specifications there are to select from."""
+        if self.offer_trouble is not None:
+            return self.offer_trouble.paragraph()
+        return self.offer.age_words if self.offer is not None else None
 
     @property
     def submit_words(self) -> Text:
@@ -400,7 +412,7 @@ class JobForm(QObject):
         before = self._draft()
         self.state = replace(
             state,
-            all_errors=(*_account_errors(state), *validate(state.spec, state.offer)),
+            all_errors=(*_account_errors(state), *validate(state.spec, state.offer_of_now)),
             nearest_engine=nearest_engine(state.spec, state.offer) if state.offer else None,
             nearest_flavor=nearest_flavor(state.spec, state.offer) if state.offer else None,
             is_dirty=state.spec != self._clean,

@@ -190,7 +190,7 @@ class AccountFacts:
     async def _modelarts_answers(self) -> Choices:
 
         async def ask() -> Choices:
-            return await self.facts.choices.load(self.profile, (await self._connection()).training)
+            return await self.facts.choices.load_now(self.profile, (await self._connection()).training)
 
         return await self._told(("offer",), ask, KEPT)
 

@@ -224,6 +224,8 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.obs import fragments as module
         case "job", "init":
             from traindeck.cli.job import init as module
+        case "job", "fields":
+            from traindeck.cli.job import fields as module
         case "job", "submit" | "rerun":
             from traindeck.cli.job import submit as module
         case "job", "ls" | "show":

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.form_fields import FIELDS, FieldKind
+from traindeck.domain.jobs.form_field import FieldKind
+from traindeck.domain.jobs.form_fields import FIELDS
 from traindeck.domain.jobs.job_spec import Channel, ChannelAccess, ChannelStyle, JobSpec, Target, Volume, VolumeKind
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30)
@@ -115,10 +116,25 @@ def test_one_setting_changes_one_thing(setting: str, field: str, value: object) 
     assert getattr(changed, field) == value
 
 
-@pytest.mark.parametrize("setting", ["lr", "=3", "resources.nodez=2", "resources.nodes=two"])
-def test_a_setting_that_means_nothing_is_refused(setting: str) -> None:
-    with pytest.raises(InvalidInput):
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("lr", "KEY=VALUE"), ("=3", "KEY=VALUE"), ("resources.nodez=2", "“resources.nodes”"),
+        ("resource.nodes=2", "“resources.nodes”"), ("resources.nodes=two", "a whole number"),
+        ("resources.preemptible=1", "true or false"), ("lr=nan", "a finite number"), ("job.target=lap", "“lab”"),
+        ("volumes.x=1", "not a key"), ("Resources.Flavor=x", "“resources.flavor”"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_means_nothing_is_refused(setting: str, said: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
         job_file.with_setting(job_file.parse(EXAMPLE), setting)
+    assert said in refused.value.sentence() and "Line" not in refused.value.sentence()
+
+
+def test_a_setting_of_an_input_leaves_alone_how_the_script_learns_of_it() -> None:
+    spec = job_file.with_setting(job_file.parse(CHANNELS), "inputs.data=obs://b-1/other/")
+    whole = Channel("data", "obs://b-1/other/", ChannelAccess.ENVIRONMENT, ChannelStyle.OBS, "/cache/d")
+    assert spec.inputs[1] == whole
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs.modelarts.documents import (
     engine_of,
     flavor_of,
-    job_request,
     remote_job,
 )
+from traindeck.services.jobs.modelarts.request import job_request
 
 CODE = ObjectPath("demo", "runs/r1/code")
 SPEC = JobSpec(
@@ -35,7 +35,7 @@ SPEC = JobSpec(
 
 
 def test_the_form_becomes_the_request() -> None:
-    assert job_request("digits-1", SPEC, CODE) == {
+    assert job_request("digits-1", SPEC.for_run("digits-1"), CODE) == {
         "kind": "job",
         "metadata": {"name": "digits-1", "workspace_id": "0", "description": "from the form"},
         "algorithm": {
@@ -108,7 +108,7 @@ def test_an_answer_becomes_a_job() -> None:
     assert job.state is RunState.FAILED
     assert job.created == datetime(2025, 11, 18, 8, 5, 5, tzinfo=UTC)
     assert job.started == datetime(2025, 11, 18, 8, 5, 15, tzinfo=UTC)
-    assert (job.duration_ms, job.tasks, job.exit_message) == (4200, ("worker-0", "worker-1"), "exit code 2")
+    assert (job.duration_ms, job.tasks, str(job.exit_message)) == (4200, ("worker-0", "worker-1"), "Exit code 2")
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from traindeck.domain.errors import (
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text
 from traindeck.services.accounts.connections import Connection
 from traindeck.services.http import bounds
 from traindeck.services.jobs.modelarts import job_search
@@ -471,7 +472,7 @@ ODD = [None, 7, "x", [], {}, [1], {"a": 1}, 1e999, "9" * 400, -1, True]
 def test_a_document_of_odd_values_is_read_as_far_as_it_makes_sense(odd: object) -> None:
     names = ("phase", "start_time", "duration", "tasks", "task_statuses")
     job = remote_job({"metadata": {"id": odd, "name": odd, "create_time": odd}, "status": dict.fromkeys(names, odd)})
-    assert isinstance(job.tasks, tuple) and isinstance(job.exit_message, str)
+    assert isinstance(job.tasks, tuple) and isinstance(job.exit_message, str | Text)
     assert remote_job({"metadata": odd, "status": odd}).id == ""
     flavor = flavor_of({"flavor_id": odd, "flavor_info": {"cpu": odd, "memory": odd, "npu": odd, "max_num": odd}})
     assert flavor.max_nodes is not None

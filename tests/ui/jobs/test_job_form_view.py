@@ -141,7 +141,7 @@ async def test_mistakes_stand_over_the_button_and_the_first_gets_the_focus(
     async with bench(tmp_path, theme, qtbot, digits_spec(stop_after="", environment=(("MA_X", "1"),))) as on:
         assert on.error("stop_after") == ""
         qtbot.mouseClick(on.view.submit, Qt.MouseButton.LeftButton)
-        assert "whole hours" in on.error("stop_after")
+        assert "Enter when to stop" in on.error("stop_after")
         assert "MA_X" in on.error("environment")
         assert on.view.more.button.isChecked(), "the field with the mistake is unfolded"
         on.view.more.unfold(False)

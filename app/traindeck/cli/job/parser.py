@@ -12,7 +12,8 @@ SORTS = ("number", "name", "state", "duration", "ended", "account")
 
 def add_job(job: Adder) -> None:
     leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
-    leaf(job, "submit", say("submit a job file"), _file, _sending)
+    leaf(job, "fields", say("list all keys of a job file"))
+    leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters)
     leaf(job, "ls", say("list runs, newest first"), _runs)
     leaf(job, "show", say("show a run"), _run)
     leaf(job, "logs", say("print the log of a run"), _run, _logs)
@@ -66,3 +67,8 @@ def _sending(parser: Parser) -> None:
     parser.option("--set", "KEY=VALUE", change, action="append", default=[], dest="changes")
     parser.flag("--wait", means=say("wait until the run has ended"))
     parser.flag("--follow", means=say("print its log until the run has ended"))
+
+
+def _parameters(submit: Parser) -> None:
+    words = say("running parameters as “a=1;b=2”, as a command line or as JSON; “-” for standard input")
+    submit.option("--parameters", "TEXT", words)

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.init import JOB_FILE
+from traindeck.cli.job.form_files import read_form
 from traindeck.cli.job.waiting import find, said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.parameter_text import parameters_in
+from traindeck.domain.jobs.validation import remarks
 from traindeck.domain.texts import say
-from traindeck.runtime.files import local_errors, text_in
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
 
 
 async def submit(call: Call) -> int:
-    file, spec = _read(call.options.file)
+    file, spec = read_form(call.options.file)
+    if call.options.parameters is not None:
+        spec = _with_parameters(spec, call.options.parameters)
     for change in call.options.changes:
         spec = job_file.with_setting(spec, change)
+    for remark in remarks(spec):
+        call.output.note(say(remark.message))
     async with call.runs() as core:
         await settle(call, core)
         return await _sent(
@@ -42,10 +48,10 @@ async def rerun(call: Call) -> int:
         return await _sent(call, core, partial(core.submission.rerun, before.id, changes=call.options.changes))
 
 
-def _read(path: Path) -> tuple[Path, JobSpec]:
-    with local_errors(path):
-        file = path / JOB_FILE if path.is_dir() else path
-    return file, job_file.parse(text_in(file))
+def _with_parameters(spec: JobSpec, given: str) -> JobSpec:
+    """Given values replace those of the file; new ones follow."""
+    written = terminal.text_of(given) if given == terminal.STANDARD_INPUT else given
+    return replace(spec, parameters=tuple({**dict(spec.parameters), **dict(parameters_in(written))}.items()))
 
 
 async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from traindeck.domain.jobs.form_fields import FieldKind, FormField
+from traindeck.domain.jobs.form_field import FieldKind, FormField
 from traindeck.domain.jobs.job_spec import (
     Channel,
     ChannelAccess,
@@ -63,7 +63,7 @@ def to_toml_value(field: FormField, value: Any) -> Any:
     """What stands in the file for a value; of a row, its name and what stands there."""
     match field.kind:
         case FieldKind.TARGET:
-            return value.value
+            return str(value)
         case FieldKind.LIST:
             return list(value)
         case FieldKind.CHANNELS:

@@ -48,7 +48,26 @@ class RunState(StrEnum):
     def can_stop(self) -> bool:
         return self in _STOPPABLE
 
+    @property
+    def words(self) -> Text:
+        return _WORDS[self]
 
+
+_WORDS = {
+    RunState.PREPARING: text("Preparing"),
+    RunState.SUBMITTING: text("Submitting"),
+    RunState.UNCONFIRMED: text("Unconfirmed"),
+    RunState.NOT_SENT: text("Not submitted"),
+    RunState.CREATING: text("Creating"),
+    RunState.PENDING: text("Pending"),
+    RunState.RUNNING: text("Running"),
+    RunState.TERMINATING: text("Stopping"),
+    RunState.COMPLETED: text("Completed"),
+    RunState.FAILED: text("Failed"),
+    RunState.TERMINATED: text("Stopped"),
+    RunState.ABNORMAL: text("Abnormal"),
+    RunState.UNKNOWN: text("Unknown"),
+}
 _LOCAL = frozenset({RunState.PREPARING, RunState.SUBMITTING, RunState.UNCONFIRMED, RunState.NOT_SENT})
 _OVER = frozenset({RunState.NOT_SENT, RunState.COMPLETED, RunState.FAILED, RunState.TERMINATED, RunState.ABNORMAL})
 _STOPPABLE = frozenset({RunState.CREATING, RunState.PENDING, RunState.RUNNING, RunState.UNKNOWN})
@@ -126,6 +145,13 @@ class Run:
     starred: bool = False
 
     @property
+    def state_words(self) -> Text:
+        """A word of the service that we do not know is told as it came."""
+        if self.state is RunState.UNKNOWN and self.phase:
+            return Text("{phase}", {"phase": self.phase})
+        return self.state.words
+
+    @property
     def filled_spec(self) -> JobSpec:
         """The form with the places this very run has."""
         return self.spec.for_run(self.name, self.profile)
@@ -159,7 +185,7 @@ class RemoteJob:
     started: datetime | None = None
     duration_ms: int | None = None
     tasks: tuple[str, ...] = ()
-    exit_message: str = ""
+    exit_message: Text | str = ""  # a sentence of ours, or words as the service said them
     is_lost: bool = False  # what ran it went away under it
     isolation: Isolation = Isolation.UNKNOWN
     secondary_phase: str = ""  # may be any word; nothing depends on it

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.file_values import WrongValueError, from_toml, to_toml_value
-from traindeck.domain.jobs.form_fields import TABLES, FieldKind, FormField, whole_table
-from traindeck.domain.jobs.job_spec import JobSpec, Scalar
+from traindeck.domain.jobs.form_field import FieldKind, FormField, nearest
+from traindeck.domain.jobs.form_fields import FIELDS, TABLES, whole_table
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.parameter_text import scalar_of
 from traindeck.domain.texts import text
 
-_DEFAULTS = JobSpec()
 _ALWAYS = ("name", "target", "nodes")
 
 
@@ -111,7 +112,7 @@ def _written(spec: JobSpec, fields: Mapping[str, FormField], whole: FormField | 
     return {
         key: to_toml_value(field, getattr(spec, field.name))
         for key, field in fields.items()
-        if getattr(spec, field.name) != getattr(_DEFAULTS, field.name) or field.name in _ALWAYS
+        if getattr(spec, field.name) != field.default or field.name in _ALWAYS
     }
 
 
@@ -124,48 +125,67 @@ def with_setting(spec: JobSpec, setting: str) -> JobSpec:
             text("“{setting}” is not KEY=VALUE.", setting=setting),
             text("Enter for example lr=0.01 or resources.nodes=2."),
         )
-    import tomlkit
-
     table, dot, key = name.partition(".")
-    if not dot or table not in TABLES:
+    if not dot:
         _refuse_form_key(spec, name)
         table, key = "parameters", name
-    changed = tomlkit.parse(to_toml(spec))
-    if table not in changed:
-        changed.add(table, tomlkit.table())
-    field = whole_table(table) or TABLES[table].get(key)
-    kind = field.kind if field is not None else None
-    if kind is FieldKind.LIST:
-        changed[table][key] = [part.strip() for part in value.split(",") if part.strip()]
-    else:
-        is_text = kind in (FieldKind.WORDS, FieldKind.TARGET, FieldKind.CHANNELS, FieldKind.PAIRS)
-        changed[table][key] = value if is_text else scalar_of(value)
-    return parse(tomlkit.dumps(changed))
+    field = TABLES.get(table, {}).get(key) or (whole_table(table) if table in TABLES else None)
+    if field is None or field.kind is FieldKind.VOLUMES:
+        raise _no_setting(name)
+    try:
+        return _with_value(spec, field, key, _typed(field, value))
+    except WrongValueError as wrong:
+        raise InvalidInput(
+            text("“{setting}” has the wrong kind of value.", setting=setting),
+            text("It must be {wanted}.", wanted=wrong.wanted),
+        ) from wrong
+
+
+def _typed(field: FormField, value: str) -> Any:
+    """What would stand in the file for what was typed."""
+    match field.kind:
+        case FieldKind.LIST:
+            return [part.strip() for part in value.split(",") if part.strip()]
+        case FieldKind.WHOLE | FieldKind.YES_NO | FieldKind.PARAMETERS:
+            return scalar_of(value)
+        case _:
+            return value
+
+
+def _with_value(spec: JobSpec, field: FormField, key: str, value: Any) -> JobSpec:
+    read = from_toml(field, key, value)
+    if not field.is_table:
+        return replace(spec, **{field.name: read})
+    rows = getattr(spec, field.name)
+    if field.kind is FieldKind.CHANNELS:
+        # How the script learns of it stays; only the place is another one.
+        known = {channel.name: channel for channel in rows}
+        known[key] = replace(known.get(key, read), place=read.place)
+        return replace(spec, **dict[str, Any]({field.name: tuple(known.values())}))
+    return replace(spec, **dict[str, Any]({field.name: tuple({**dict(rows), key: read[1]}.items())}))
+
+
+def _no_setting(name: str) -> InvalidInput:
+    places = [field.place for field in FIELDS if field.key]
+    # The table counts as much as the key: both may be mistyped.
+    near = nearest(name, places, 0.6)
+    tables = ", ".join(f"{table}.NAME" for table in TABLES if whole_table(table) and table != "volumes")
+    return InvalidInput(
+        text("“{key}” is not a key of a job file.", key=name),
+        text("Did you mean “{nearest}”?", nearest=near)
+        if near
+        else text("Known here: {known}.", known=", ".join([*places, tables])),
+    )
 
 
 def _refuse_form_key(spec: JobSpec, name: str) -> None:
     """A key of the form written without its table would become a parameter, and the form stay as it is."""
-    meant = [
-        f"{table}.{key}"
-        for table, keys in TABLES.items()
-        for key, field in keys.items()
-        if key and name in (key, field.name)
-    ]
+    meant = [field.place for field in FIELDS if field.key and name in (field.key, field.name)]
     if meant and name not in dict(spec.parameters):
         raise InvalidInput(
             text("“{key}” is a key of the job file and needs its table.", key=name),
             text("Enter {meant}. A parameter of that name is parameters.{key}.", meant=" or ".join(meant), key=name),
         )
-
-
-def scalar_of(value: str) -> Scalar:
-    """`3`, `0.1` and `true` as what they look like; everything else is text."""
-    value = value.strip()
-    try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return value
-    return parsed if isinstance(parsed, (int, float, bool)) else value
 
 
 def line_of(source: str, table: str, key: str) -> int | None:
@@ -184,12 +204,12 @@ def line_of(source: str, table: str, key: str) -> int | None:
 
 
 def _unknown(source: str, table: str, key: str, known: list[str]) -> InvalidInput:
-    nearest = difflib.get_close_matches(key, known, 1, 0.5)
+    near = nearest(key, known)
     place = f"[{table}] {key}" if table else f"[{key}]"
     return InvalidInput(
         text("Line {line}: “{key}” is not a key of a job file.", line=line_of(source, table, key) or "?", key=place),
-        text("Did you mean “{nearest}”?", nearest=nearest[0])
-        if nearest
+        text("Did you mean “{nearest}”?", nearest=near)
+        if near
         else text("Known here: {known}.", known=", ".join(known)),
     )
 

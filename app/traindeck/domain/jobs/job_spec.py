@@ -110,6 +110,11 @@ class JobSpec:
         """Code, engine and start are those of an algorithm that the service keeps."""
         return bool(self.algorithm_id or self.subscription_id)
 
+    @property
+    def has_own_code(self) -> bool:
+        """There is a folder to be frozen; else the code is at the service, in OBS or in the image already."""
+        return not self.has_algorithm and not self.code_url and bool(self.code_folder.strip())
+
     def for_run(self, run_name: str, account: str = "") -> JobSpec:
         """The same job with `{run}`, `{name}` and `{account}` filled in, so that no two runs share a folder."""
         values = {"run": run_name, "name": self.name, "account": account}

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.jobs.job_spec import wire_value
 from traindeck.domain.jobs.run_query import MeasuredRun, MetricBest
 from traindeck.domain.texts import Text, exact_words, printable, say, text
@@ -18,8 +18,8 @@ Cell = Callable[[MeasuredRun, datetime], str]
 
 
 def state_words(run: Run) -> str:
-    """The service's own word where we have none for it."""
-    return run.phase if run.state is RunState.UNKNOWN and run.phase else run.state.value
+    """In the user's language; the service's own word where we have none for it."""
+    return say(run.state_words)
 
 
 def _of(read: Callable[[Run], str]) -> Cell:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
+from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.modelarts.documents import remote_job
-from traindeck.services.jobs.modelarts.job_reading import form_of
+from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Adoption:
             number=0,
             name=job.name or job.id,
             profile=connection.profile.name,
-            spec=form_of(document, connection.profile),
+            spec=spec_of(document, Target.LAB if connection.profile.is_lab else Target.MODELARTS),
             # One that is over already still has a log to be fetched: the watch ends it.
             state=RunState.UNKNOWN if is_over else job.state,
             created=job.created or self.clock(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -11,17 +9,15 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from traindeck.domain.jobs import form_fields
-from traindeck.domain.jobs.choices import Choices, Engine, Flavor, fits
-from traindeck.domain.jobs.job_file import scalar_of
+from traindeck.domain.jobs.choices import Choices, Engine, Flavor, misfit
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Scalar, wire_value
+from traindeck.domain.jobs.parameter_text import exact_scalar
 from traindeck.viewmodels.ports import Rows
 
 CHANNEL_FIELDS = ("inputs", "outputs")
 ROW_FIELDS = (*CHANNEL_FIELDS, "parameters", "environment")
 
 LABELS = {name: field.label for name, field in form_fields.BY_NAME.items()}
-
-_ASSIGNMENT = re.compile(r"\s*-{0,2}([^\s=:]+)\s*[=:]\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +52,7 @@ def with_rows(spec: JobSpec, field: str, rows: Rows, typed: JobSpec) -> JobSpec:
 
 def _scalar(written: str, before: Scalar | None) -> Scalar:
     """The value as it was when its text did not change; else a number only if the script then sees what was typed."""
-    if before is not None and wire_value(before) == written:
-        return before
-    value = scalar_of(written)
-    if isinstance(value, float) and not math.isfinite(value):
-        return written
-    return value if wire_value(value) == written else written
-
-
-def rows_from_text(pasted: str) -> Rows:
-    """Rows of `a=1;b=2`, of lines, or of `--a=1 --b=2`."""
-    pasted = pasted.strip()
-    if "\n" not in pasted and ";" not in pasted and re.match(r"--\S+=", pasted):
-        pieces = pasted.split()
-    else:
-        pieces = re.split(r"[;\n]", pasted)
-    rows = []
-    for piece in pieces:
-        if not piece.strip():
-            continue
-        found = _ASSIGNMENT.fullmatch(piece)
-        name, value = (found[1], found[2]) if found else (piece, "")
-        value = value.strip()
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]
-        rows.append((name.strip(), value))
-    return tuple(rows)
+    return before if before is not None and wire_value(before) == written else exact_scalar(written)
 
 
 def merged(rows: Rows, added: Rows) -> Rows:
@@ -129,7 +100,7 @@ def nearest_engine(spec: JobSpec, offer: Choices) -> Engine | None:
 def nearest_flavor(spec: JobSpec, offer: Choices) -> Flavor | None:
     """The offered specification most like the wanted one among those that fit the engine."""
     engine, wanted = offer.engine_of(spec), offer.flavor_of(spec)
-    fitting = [flavor for flavor in offer.flavors if engine is None or fits(engine, flavor)]
+    fitting = [flavor for flavor in offer.flavors if misfit(engine, flavor) is None]
     if not spec.flavor or spec.pool or wanted in fitting:
         return None
     found = get_close_matches(spec.flavor, [flavor.id for flavor in fitting], 1, 0.0)

@@ -16,6 +16,7 @@ from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.choices import Choices, Engine, Flavor
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
+from traindeck.domain.jobs.parameter_text import rows_in
 from traindeck.domain.jobs.validation import FieldError, validate
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
@@ -32,7 +33,6 @@ from traindeck.viewmodels.jobs.form_values import (
     merged,
     nearest_engine,
     nearest_flavor,
-    rows_from_text,
     rows_of,
     with_rows,
 )
@@ -275,7 +275,7 @@ class JobForm(QObject):
         self.set_field("log_to", _settled(self.state.spec.log_to))
 
     def paste_rows(self, name: str, pasted: str) -> None:
-        self.set_rows(name, merged(self.state.rows[name], rows_from_text(pasted)))
+        self.set_rows(name, merged(self.state.rows[name], rows_in(pasted)))
 
     def take_nearest_engine(self) -> None:
         if nearest := self.state.nearest_engine:

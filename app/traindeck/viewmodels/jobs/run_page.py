@@ -294,34 +294,27 @@ def day_words(moment: datetime | None, now: datetime) -> str:
     return f"{there:%m-%d %H:%M}" if there.year == here.year else f"{there:%Y-%m-%d}"
 
 
-_STATES = {
-    RunState.PREPARING: (text("Preparing"), Tone.WAITING),
-    RunState.SUBMITTING: (text("Submitting"), Tone.WAITING),
-    RunState.UNCONFIRMED: (text("Unconfirmed"), Tone.DOUBTFUL),
-    RunState.NOT_SENT: (text("Not submitted"), Tone.BAD),
-    RunState.CREATING: (text("Creating"), Tone.WAITING),
-    RunState.PENDING: (text("Pending"), Tone.WAITING),
-    RunState.RUNNING: (text("Running"), Tone.RUNNING),
-    RunState.TERMINATING: (text("Stopping"), Tone.DOUBTFUL),
-    RunState.COMPLETED: (text("Completed"), Tone.GOOD),
-    RunState.FAILED: (text("Failed"), Tone.BAD),
-    RunState.TERMINATED: (text("Stopped"), Tone.QUIET),
-    RunState.ABNORMAL: (text("Abnormal"), Tone.BAD),
-    RunState.UNKNOWN: (text("Unknown"), Tone.DOUBTFUL),
+_TONES = {
+    RunState.PREPARING: Tone.WAITING,
+    RunState.SUBMITTING: Tone.WAITING,
+    RunState.UNCONFIRMED: Tone.DOUBTFUL,
+    RunState.NOT_SENT: Tone.BAD,
+    RunState.CREATING: Tone.WAITING,
+    RunState.PENDING: Tone.WAITING,
+    RunState.RUNNING: Tone.RUNNING,
+    RunState.TERMINATING: Tone.DOUBTFUL,
+    RunState.COMPLETED: Tone.GOOD,
+    RunState.FAILED: Tone.BAD,
+    RunState.TERMINATED: Tone.QUIET,
+    RunState.ABNORMAL: Tone.BAD,
+    RunState.UNKNOWN: Tone.DOUBTFUL,
 }
 
 
 def state_words(run: Run) -> str:
-    """The state in the user's language; a word of the service we do not know is shown as it came."""
-    return say(state_text(run))
-
-
-def state_text(run: Run) -> Text:
-    """The same, to be kept and said in the language in use then."""
-    if run.state is RunState.UNKNOWN and run.phase:
-        return Text("{phase}", {"phase": run.phase})
-    return _STATES[run.state][0]
+    """The state in the user's language."""
+    return say(run.state_words)
 
 
 def tone_of(run: Run) -> Tone:
-    return _STATES[run.state][1]
+    return _TONES[run.state]

@@ -29,7 +29,6 @@ from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
     flavor_of,
-    job_request,
     remote_job,
 )
 from traindeck.services.jobs.modelarts.errors import (
@@ -39,6 +38,7 @@ from traindeck.services.jobs.modelarts.errors import (
     modelarts_error,
 )
 from traindeck.services.jobs.modelarts.job_search import live_jobs, name_filter, pages
+from traindeck.services.jobs.modelarts.request import job_request
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.client import TrainingClient

@@ -8,71 +8,9 @@ from typing import Any
 
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import Isolation, RemoteJob
-from traindeck.domain.jobs.job_spec import JobSpec, wire_value
-from traindeck.domain.jobs.stop_time import stop_hours
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
 
 Document = Mapping[str, Any]
-
-# Without it the lines of a script arrive late or never.
-_ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
-
-
-def job_request(name: str, spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
-    """The body that creates a job; `spec` is the run's own, its places spelled as typed."""
-    spec = spec.for_run(name)
-    metadata: dict[str, Any] = {"name": name, "workspace_id": "0"}
-    if spec.description:
-        metadata["description"] = spec.description
-    return {"kind": "job", "metadata": metadata, "algorithm": _algorithm(spec, code), "spec": _resources(spec)}
-
-
-def _algorithm(spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
-    folder = code.as_folder().api_form
-    algorithm: dict[str, Any] = {"code_dir": folder, "engine": _engine(spec)}
-    if spec.command:
-        algorithm["command"] = spec.command
-    else:
-        algorithm["boot_file"] = folder + spec.boot.replace("\\", "/").removeprefix("./")
-    algorithm["parameters"] = [{"name": name, "value": wire_value(value)} for name, value in spec.parameters]
-    algorithm["inputs"] = [
-        _channel(channel.name, ObjectPath.parse(channel.place)) for channel in spec.inputs if channel.place.strip()
-    ]
-    algorithm["outputs"] = [
-        _channel(channel.name, ObjectPath.parse(channel.place).as_folder())
-        for channel in spec.outputs
-        if channel.place.strip()
-    ]
-    algorithm["environments"] = {**_ENVIRONMENT, **dict(spec.environment)}
-    return algorithm
-
-
-def _engine(spec: JobSpec) -> dict[str, str]:
-    engine = {"engine_name": spec.engine, "engine_version": spec.engine_version, "image_url": spec.image}
-    if spec.command:
-        # A start command runs in the image alone; with an engine the engine's launcher would run.
-        engine = {"image_url": spec.image}
-    return {name: value for name, value in engine.items() if value}
-
-
-def _channel(name: str, place: ObjectPath) -> dict[str, Any]:
-    return {"name": name, "access_method": "parameter", "remote": {"obs": {"obs_url": place.api_form}}}
-
-
-def _resources(spec: JobSpec) -> dict[str, Any]:
-    resource: dict[str, Any] = {"node_count": spec.nodes}
-    if spec.flavor:
-        resource["flavor_id"] = spec.flavor
-    document: dict[str, Any] = {"resource": resource}
-    if spec.pool:
-        resource["pool_id"] = spec.pool
-        document["schedule_policy"] = {"priority": spec.priority}
-    if spec.log_to.strip():
-        document["log_export_path"] = {"obs_url": ObjectPath.parse(spec.log_to).as_folder().api_form}
-    hours = stop_hours(spec.stop_after)
-    if hours is not None:
-        document["auto_stop"] = {"time_unit": "HOURS", "duration": hours}
-    return document
 
 
 def remote_job(document: Document) -> RemoteJob:
@@ -159,11 +97,11 @@ def _accelerator(document: Document) -> str:
     return f"{words} {document['memory']}" if document.get("memory") else words
 
 
-def _exit_message(status: Document) -> str:
+def _exit_message(status: Document) -> Text | str:
     for task in _list(status, "task_statuses"):
         if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
             words = str(task.get("message") or "")
-            return words or f"exit code {task.get('exit_code')}"
+            return words or text("Exit code {code}", code=task.get("exit_code"))
     return ""
 
 

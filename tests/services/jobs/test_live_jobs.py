@@ -220,7 +220,7 @@ async def test_a_job_made_elsewhere_is_adopted_with_its_form_and_its_log(way: Wa
         form, original = adopted.filled_spec, theirs.filled_spec
         assert (form.boot, form.engine_version, form.flavor) == ("train.py", "local-python", original.flavor)
         assert [(one.name, one.place) for one in form.outputs] == [(one.name, one.place) for one in original.outputs]
-        assert form.log_to == original.log_to and dict(form.parameters) == {"seconds": "0.5", "lines": "7"}
+        assert form.log_to == original.log_to and dict(form.parameters) == {"seconds": 0.5, "lines": 7}
         assert adopted.code_url == theirs.code_url
         document = await bench.records.document(adopted.id)
         assert document is not None and document["metadata"]["id"] == theirs.job_id

@@ -14,8 +14,8 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connection, Connections
-from traindeck.services.jobs.modelarts.documents import remote_job
 from traindeck.services.jobs.modelarts.adoption import spec_of
+from traindeck.services.jobs.modelarts.documents import remote_job
 from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 
 if TYPE_CHECKING:

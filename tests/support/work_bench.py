@@ -137,8 +137,6 @@ class Bench(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.adoption = Adoption(self.records, self.connections, self.watch)
-        self.watch.take_back = self.adoption.take_back
         self.run_notes = RunNotes(self.records, self.connections, self.watch)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
@@ -153,6 +151,11 @@ class Bench(Entered):
             )
         )
         self.unfinished = UnfinishedUploads(self.planes, journal)
+        self.adoption = Adoption(
+            self.records, self.connections, self.watch, self.transfers, self.bundles, self.disk, self.paths.adopted
+        )
+        self.watch.take_back = self.adoption.take_back
+        self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, self.connections, self.watch, self.transfers, self.bundles)
         self.profiles = ProfileService(self.book, self.secrets, self.connections, self.service)
         await self.open_scope()

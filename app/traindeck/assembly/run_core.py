@@ -36,12 +36,15 @@ class RunCore(DataCore):
         self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.adoption = Adoption(self.records, connections, self.watch)
-        self.watch.take_back = self.adoption.take_back
         self.log_search = LogSearch(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
         self.run_notes = RunNotes(self.records, connections, self.watch)
+        self.adoption = Adoption(
+            self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
+        )
+        self.watch.take_back = self.adoption.take_back
+        self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
 
     async def _make_copy(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,6 +67,8 @@ class Submission:
     book: ProfileStore
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
+    bring_code: Callable[[Run], Awaitable[Run]] | None = None
+    """Freezes the code of a run that was made elsewhere."""
     changed: Listeners[Run] = field(default_factory=Listeners)
     begun: set[str] = field(default_factory=set)
     """The ids of the runs that this program itself began; another one may share the records."""
@@ -97,6 +99,8 @@ class Submission:
         """The same again, with the code as it was then."""
         stage = safely(stage)
         before = await self.records.existing(run_id)
+        if self.bring_code is not None:
+            before = await self.bring_code(before)
         spec = before.spec
         for change in changes:
             spec = job_file.with_setting(spec, change)

@@ -236,6 +236,8 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import stop as module
         case "job", "fetch":
             from traindeck.cli.job import fetch as module
+        case "job", "adopt" | "note" | "tag" | "star" | "describe":
+            from traindeck.cli.job import notes as module
         case "completion", _:
             from traindeck.cli import completion as module
         case "diag", _:

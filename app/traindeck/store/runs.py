@@ -151,6 +151,23 @@ class RunStore:
 
         return await self._read(work)
 
+    async def using_bundle(self, bundle: str) -> list[str]:
+        """The runs that were made of this code."""
+
+        def work(db: sqlite3.Connection) -> list[str]:
+            found = db.execute("SELECT id FROM runs WHERE bundle = ? AND bundle != ''", (bundle,))
+            return [str(run_id) for (run_id,) in found]
+
+        return await self._read(work)
+
+    async def bundles(self) -> set[str]:
+        """All code that a run refers to."""
+
+        def work(db: sqlite3.Connection) -> set[str]:
+            return {str(bundle) for (bundle,) in db.execute("SELECT DISTINCT bundle FROM runs WHERE bundle != ''")}
+
+        return await self._read(work)
+
     async def found(self, query: RunQuery) -> list[Run]:
         sql, values = statement(query)
         return await self._read(lambda db: [run_of(row) for row in db.execute(sql, values)])

@@ -317,9 +317,9 @@ class RunWatch:
                 account.lingering[run.id] = self.clock() + _LINGER
         changed = is_news(run, after)
         if changed:
-            ended = await self._become(run, **after)
-            if ended is not None and ended.state.is_over:
-                await self._measure(ended)
+            if job is not None and job.state.is_over:
+                await self._measure(run)  # before it is over for those who wait for that
+            await self._become(run, **after)
         return grown or changed
 
     async def _linger(self, connection: Connection, account: WatchedAccount, run: Run, until: datetime) -> bool:
@@ -354,17 +354,14 @@ class RunWatch:
             return
         try:
             await self.measure(run)
-        except LocalTrouble as error:
+        except (LocalTrouble, NotFound) as error:
             log.warning("reading the numbers of %s: %s %s", run.name, error, error.detail)
 
-    async def _become(self, run: Run, **after: object) -> Run | None:
+    async def _become(self, run: Run, **after: object) -> None:
         try:
-            changed = await self.records.change(run.id, **after)
+            self._notice(await self.records.change(run.id, **after))
         except NotFound:
             self.forget(run.id)  # another program removed it while we asked
-            return None
-        self._notice(changed)
-        return changed
 
 
 def _is_watched(run: Run) -> bool:

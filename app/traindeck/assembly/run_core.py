@@ -9,6 +9,7 @@ from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.comparing import RunComparing
 from traindeck.services.jobs.run_metrics import RunMetrics
 from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
@@ -44,6 +45,8 @@ class RunCore(DataCore):
             self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
         )
         self.watch.take_back = self.adoption.take_back
+        self.comparing = RunComparing(self.records, connections, bundles)
+        self.watch.look_at_data = self.comparing.look_at_data
         self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
 

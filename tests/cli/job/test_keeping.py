@@ -81,6 +81,29 @@ def test_runs_are_found_sorted_and_exported_by_what_they_are_and_measured(
     assert ".csv" in traindeck("job", "ls", "--export", "runs.xls").must_be(2).said
 
 
+def test_only_what_differs_between_runs_is_shown_unless_all_is_asked(
+    traindeck: Traindeck, tmp_path: Path, job: Path
+) -> None:
+    first = traindeck("job", "submit", "p", "--set", "epochs=1", "--wait", "--json").must_be(0).document
+    (job / "train.py").write_text(WRITER + "\n# another line", encoding="utf-8")
+    second = traindeck("job", "submit", "p", "--set", "epochs=2", "--wait", "--json").must_be(0).document
+    both = (first["run"], second["run"])
+    found = traindeck("job", "compare", *both, "--json").must_be(0).document
+    assert [run["run"] for run in found["runs"]] == [*both] and found["hidden"] > 5
+    rows = {(row["section"], row["name"]): row["values"] for row in found["rows"]}
+    assert rows["parameters", "epochs"] == ["1", "2"] and rows["metrics", "loss"] == ["1", "0.5"]
+    assert len(set(rows["code", "train.py"])) == 2 and ("code", "job.toml") not in rows
+    assert not any(section == "data" for section, _ in rows), "the same data"
+    whole = traindeck("job", "compare", *both, "--all", "--json").must_be(0).document
+    every = {(row["section"], row["name"]): row["values"] for row in whole["rows"]}
+    assert whole["hidden"] == 0 and rows.items() <= every.items()
+    data = every["data", "data_url: content"][0]
+    assert "2 files" in data and "at submission" in data
+    said = traindeck("job", "compare", *both).must_be(0)
+    assert "PARAMETERS" in said.out and "equal rows are hidden" in said.said
+    assert "2 to 8" in traindeck("job", "compare", both[0], both[0]).must_be(2).said
+
+
 def test_fetching_again_brings_what_is_new_and_never_replaces_an_edit(
     traindeck: Traindeck, tmp_path: Path, job: Path, lab: dict[str, str]
 ) -> None:

@@ -21,6 +21,7 @@ def add_job(job: Adder) -> None:
     leaf(job, "rerun", say("run the same job again, with the same code"), _run, _sending)
     leaf(job, "rm", say("delete a finished run, here and at the service"), _run, _rm, yes)
     leaf(job, "wait", say("wait until a run has ended"), _run)
+    leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
     leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch, filters)
     leaf(job, "adopt", say("take a job made elsewhere into the list of runs"), _adopt)
     leaf(job, "note", say("keep a note with a run; without words, remove it"), _run, _words)
@@ -73,6 +74,12 @@ def _fetch(fetch: Parser) -> None:
 
 def _rm(rm: Parser) -> None:
     rm.flag("--code", means=say("also delete its code in OBS, and here unless another run uses it"))
+
+
+def _compare(compare: Parser) -> None:
+    means = say("runs by ID, the beginning of ID or name, or “last”")
+    compare.option("runs", "RUN", means, nargs="+")
+    compare.flag("--all", means=say("also show what is equal"))
 
 
 def _adopt(adopt: Parser) -> None:

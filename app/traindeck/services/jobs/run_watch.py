@@ -90,6 +90,8 @@ class RunWatch:
     """Takes in the jobs of this computer whose records were lost."""
     measure: Callable[[Run], Awaitable[object]] | None = None
     """Reads the numbers of a run's log once there is no more of it to come."""
+    look_at_data: Callable[[Run], Awaitable[object]] | None = None
+    """Keeps what the inputs of a run hold, once for each."""
     records_told: Listeners[None] = field(default_factory=Listeners)
     """Whether the records can be written, or what became of them, is another thing than before."""
     log_trouble: AppError | None = None
@@ -157,6 +159,10 @@ class RunWatch:
                 watched = {run.profile for run in live if _is_watched(run)} | {*+self._looked_at}
                 for profile in watched:
                     scope.start(f"watch {profile}", partial(self._watch, profile))
+                if self.look_at_data is not None:
+                    for run in live:
+                        if _is_watched(run):
+                            scope.start(f"look at the data of {run.id}", partial(self.look_at_data, run))
                 if any(run.state.is_open for run in live):
                     scope.start("settle", self._keep_settling)
                 await set_within(self._woken, _LIST_EVERY_S)

@@ -14,6 +14,7 @@ from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.comparing import RunComparing
 from traindeck.services.jobs.run_metrics import RunMetrics
 from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
@@ -49,12 +50,17 @@ class RunCore(DataCore):
         )
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.adoption = Adoption(self.records, connections, self.watch)
-        self.watch.take_back = self.adoption.take_back
         self.log_search = LogSearch(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
         self.run_notes = RunNotes(self.records, connections, self.watch)
+        self.adoption = Adoption(
+            self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
+        )
+        self.watch.take_back = self.adoption.take_back
+        self.comparing = RunComparing(self.records, connections, bundles)
+        self.watch.look_at_data = self.comparing.look_at_data
+        self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
 
     @cached_property

@@ -236,8 +236,12 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import logs as module
         case "job", "stop" | "rm":
             from traindeck.cli.job import stop as module
+        case "job", "compare":
+            from traindeck.cli.job import compare as module
         case "job", "fetch":
             from traindeck.cli.job import fetch as module
+        case "job", "adopt" | "note" | "tag" | "star" | "describe":
+            from traindeck.cli.job import notes as module
         case "completion", _:
             from traindeck.cli import completion as module
         case "diag", _:

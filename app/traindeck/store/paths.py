@@ -23,6 +23,7 @@ class Paths:
         self.settings = home / "settings.json"
         self.lab = home / "lab"
         self.bundles = home / "bundles"
+        self.adopted = home / "adopted"  # code on its way from OBS; what is left in it may be deleted
         self.index = home / "index"  # what is known of buckets; may be deleted at any time
         self.offers = home / "offers"  # what accounts offered last; may be deleted at any time
         self.dragged = home / "dragged"  # files on their way to another program; may be deleted a while after

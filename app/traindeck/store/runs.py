@@ -6,10 +6,11 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any, TypeVar
 
 from traindeck.domain.errors import AppError, NotFound
+from traindeck.domain.jobs.comparison import DataPrint
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.run_query import MeasuredRun, Metric, RunQuery
 from traindeck.domain.texts import Text, text
@@ -151,6 +152,23 @@ class RunStore:
 
         return await self._read(work)
 
+    async def using_bundle(self, bundle: str) -> list[str]:
+        """The runs that were made of this code."""
+
+        def work(db: sqlite3.Connection) -> list[str]:
+            found = db.execute("SELECT id FROM runs WHERE bundle = ? AND bundle != ''", (bundle,))
+            return [str(run_id) for (run_id,) in found]
+
+        return await self._read(work)
+
+    async def bundles(self) -> set[str]:
+        """All code that a run refers to."""
+
+        def work(db: sqlite3.Connection) -> set[str]:
+            return {str(bundle) for (bundle,) in db.execute("SELECT DISTINCT bundle FROM runs WHERE bundle != ''")}
+
+        return await self._read(work)
+
     async def found(self, query: RunQuery) -> list[Run]:
         sql, values = statement(query)
         return await self._read(lambda db: [run_of(row) for row in db.execute(sql, values)])
@@ -195,6 +213,37 @@ class RunStore:
 
         def work(db: sqlite3.Connection) -> None:
             db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?)", rows)
+
+        await self._write(run_id, work)
+
+    async def data_prints(self, run_id: str) -> dict[str, DataPrint]:
+        """What its inputs held when somebody looked, about the time it was sent."""
+
+        def work(db: sqlite3.Connection) -> dict[str, DataPrint]:
+            rows = db.execute("SELECT * FROM data_prints WHERE run_id = ?", (run_id,)).fetchall()
+            return {
+                row["input"]: DataPrint(
+                    row["place"],
+                    datetime.fromisoformat(row["taken"]),
+                    row["count"],
+                    row["size_bytes"],
+                    datetime.fromisoformat(row["newest"]) if row["newest"] else None,
+                    row["digest"],
+                    bool(row["is_whole"]),
+                )
+                for row in rows
+            }
+
+        return await self._read(work)
+
+    async def keep_data_print(self, run_id: str, name: str, found: DataPrint) -> None:
+        newest = found.newest.isoformat() if found.newest else None
+        values = (found.place, found.taken.isoformat(), found.count, found.size_bytes, newest, found.digest)
+        row = (run_id, name, *values, int(found.is_whole))
+
+        def work(db: sqlite3.Connection) -> None:
+            if _one(db, run_id) is not None:
+                db.execute("INSERT OR REPLACE INTO data_prints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
         await self._write(run_id, work)
 

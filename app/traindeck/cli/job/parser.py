@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from traindeck.cli.parser_parts import Adder, Parser, count, duration, leaf, yes
+from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, size, yes
 from traindeck.domain.texts import say
 
 SORTS = ("number", "name", "state", "duration", "ended", "account")
@@ -20,9 +20,15 @@ def add_job(job: Adder) -> None:
     leaf(job, "logs", say("print the log of a run"), _run, _logs)
     leaf(job, "stop", say("stop a run"), _run)
     leaf(job, "rerun", say("run the same job again, with the same code"), _run, _sending)
-    leaf(job, "rm", say("delete a finished run, here and at the service"), _run, yes)
+    leaf(job, "rm", say("delete a finished run, here and at the service"), _run, _rm, yes)
     leaf(job, "wait", say("wait until a run has ended"), _run)
-    leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch)
+    leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
+    leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch, filters)
+    leaf(job, "adopt", say("take a job made elsewhere into the list of runs"), _adopt)
+    leaf(job, "note", say("keep a note with a run; without words, remove it"), _run, _words)
+    leaf(job, "tag", say("add or remove tags of a run, here and at the service"), _run, _tag)
+    leaf(job, "star", say("mark a run with a star"), _run, _star)
+    leaf(job, "describe", say("change the description of a run, here and at the service"), _run, _words)
 
 
 def _init(init: Parser) -> None:
@@ -61,6 +67,37 @@ def _logs(logs: Parser) -> None:
 
 def _fetch(fetch: Parser) -> None:
     fetch.option("--to", "DIR", say("target folder (default: named like the run)"), type=Path)
+    fetch.option("--max-size", "SIZE", say("leave larger files in OBS, e.g. 2GB"), type=size, default=0)
+    fetch.flag("--overwrite", means=say("also replace files that were edited here"))
+    fetch.flag("-f", "--follow", means=say("continue until the run has ended"))
+    fetch.flag("--tensorboard", means=say("download only event files and open TensorBoard on them"))
+
+
+def _rm(rm: Parser) -> None:
+    rm.flag("--code", means=say("also delete its code in OBS, and here unless another run uses it"))
+
+
+def _compare(compare: Parser) -> None:
+    means = say("runs by ID, the beginning of ID or name, or “last”")
+    compare.option("runs", "RUN", means, nargs="+")
+    compare.flag("--all", means=say("also show what is equal"))
+
+
+def _adopt(adopt: Parser) -> None:
+    adopt.option("job", "ID", say("ID or name of the job at the service"))
+
+
+def _words(parser: Parser) -> None:
+    parser.option("words", "WORD", say("the text"), nargs="*")
+
+
+def _tag(tag: Parser) -> None:
+    tag.option("tags", "TAG", say("KEY or KEY=VALUE"), nargs="*")
+    tag.option("--remove", "KEY", say("remove this tag"), action="append", default=[])
+
+
+def _star(star: Parser) -> None:
+    star.flag("--remove", means=say("remove the star"))
 
 
 def _changes(parser: Parser) -> None:

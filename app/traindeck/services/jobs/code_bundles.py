@@ -7,9 +7,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound
 from traindeck.domain.storage.objects import size_words
@@ -80,6 +81,18 @@ class CodeBundles:
 
     async def open(self, bundle_id: str) -> Bundle:
         return await self._calls.run(lambda _: self._read(bundle_id))
+
+    async def drop(
+        self, bundle_ids: Collection[str], referred: Callable[[], Coroutine[Any, Any, Collection[str]]]
+    ) -> None:
+        """Forget those that no run refers to any more."""
+        unused = set(bundle_ids) - set(await referred())
+
+        def drop(_: CancelToken) -> None:
+            for bundle_id in unused:
+                shutil.rmtree(self._folder / bundle_id, ignore_errors=True)
+
+        await self._calls.run(drop)
 
     async def body(self, bundle: Bundle, file: FrozenFile) -> Body:
         """For sending it."""

@@ -90,6 +90,8 @@ class RunWatch:
     """Takes in the jobs of this computer whose records were lost."""
     measure: Callable[[Run], Awaitable[object]] | None = None
     """Reads the numbers of a run's log once there is no more of it to come."""
+    look_at_data: Callable[[Run], Awaitable[object]] | None = None
+    """Keeps what the inputs of a run hold, once for each."""
     records_told: Listeners[None] = field(default_factory=Listeners)
     """Whether the records can be written, or what became of them, is another thing than before."""
     log_trouble: AppError | None = None
@@ -157,6 +159,10 @@ class RunWatch:
                 watched = {run.profile for run in live if _is_watched(run)} | {*+self._looked_at}
                 for profile in watched:
                     scope.start(f"watch {profile}", partial(self._watch, profile))
+                if self.look_at_data is not None:
+                    for run in live:
+                        if _is_watched(run):
+                            scope.start(f"look at the data of {run.id}", partial(self.look_at_data, run))
                 if any(run.state.is_open for run in live):
                     scope.start("settle", self._keep_settling)
                 await set_within(self._woken, _LIST_EVERY_S)
@@ -317,9 +323,9 @@ class RunWatch:
                 account.lingering[run.id] = self.clock() + _LINGER
         changed = is_news(run, after)
         if changed:
-            ended = await self._become(run, **after)
-            if ended is not None and ended.state.is_over:
-                await self._measure(ended)
+            if job is not None and job.state.is_over:
+                await self._measure(run)  # before it is over for those who wait for that
+            await self._become(run, **after)
         return grown or changed
 
     async def _linger(self, connection: Connection, account: WatchedAccount, run: Run, until: datetime) -> bool:
@@ -354,17 +360,14 @@ class RunWatch:
             return
         try:
             await self.measure(run)
-        except LocalTrouble as error:
+        except (LocalTrouble, NotFound) as error:
             log.warning("reading the numbers of %s: %s %s", run.name, error, error.detail)
 
-    async def _become(self, run: Run, **after: object) -> Run | None:
+    async def _become(self, run: Run, **after: object) -> None:
         try:
-            changed = await self.records.change(run.id, **after)
+            self._notice(await self.records.change(run.id, **after))
         except NotFound:
             self.forget(run.id)  # another program removed it while we asked
-            return None
-        self._notice(changed)
-        return changed
 
 
 def _is_watched(run: Run) -> bool:

@@ -83,6 +83,8 @@ class Submission:
     accept: Accept = nobody_accepts
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
+    bring_code: Callable[[Run], Awaitable[Run]] | None = None
+    """Freezes the code of a run that was made elsewhere."""
     changed: Listeners[Run] = field(default_factory=Listeners)
     begun: set[str] = field(default_factory=set)
     """The ids of the runs that this program itself began; another one may share the records."""
@@ -117,6 +119,8 @@ class Submission:
         """The same again, with the code as it was then."""
         stage = safely(stage)
         before = await self.records.existing(run_id)
+        if self.bring_code is not None:
+            before = await self.bring_code(before)
         spec = before.spec
         for change in changes:
             spec = job_file.with_setting(spec, change)

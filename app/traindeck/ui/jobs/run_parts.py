@@ -205,7 +205,15 @@ def _outputs_words(state: RunPageState) -> str:
     if state.outputs_trouble is not None:
         return state.outputs_trouble.sentence()
     if state.fetched_to is not None:
-        return say("Downloaded to {folder}.", folder=str(state.fetched_to))
+        done = say("Downloaded to {folder}.", folder=str(state.fetched_to))
+        if not state.fetch_kept:
+            return done
+        kept = say_count(
+            "{count} file there was edited or is another, and was kept.",
+            "{count} files there were edited or are others, and were kept.",
+            state.fetch_kept,
+        )
+        return f"{done} {kept}"
     if state.outputs_are_loading and not state.outputs:
         return say("Looking for outputs…")
     size_bytes = sum(entry.size_bytes or 0 for entry in state.outputs)

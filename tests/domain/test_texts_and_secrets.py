@@ -169,6 +169,13 @@ def test_a_number_that_was_kept_is_told_in_the_language_in_use(kept: str, shown:
     assert str(words) == shown
 
 
+def test_a_meaning_that_was_kept_is_told_again() -> None:
+    words = words_from_json(words_to_json(texts.text("Failed", "event")))
+    assert str(words) == "Failed"
+    language.speak(texts.CHINESE)
+    assert str(words) == "失败" != texts.say("Failed")
+
+
 def test_an_error_speaks_the_language_in_use_and_logs_in_english() -> None:
     error = NotFound(texts.text("“{place}” does not exist.", place="x.py"), texts.text("Refresh the list."))
     assert error.sentence() == "“x.py” does not exist. Refresh the list."

@@ -25,7 +25,7 @@ from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
 
-_FEW_ROWS = 150
+_FEW_ROWS = 110
 """Who sees no more of a list gives it the whole window."""
 _CTRL, _SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
@@ -211,7 +211,7 @@ async def runs(walk: Walk) -> None:
     for number in range(page.tabs.count()):
         await hands.click(page.tabs, page.tabs.tabRect(number).center())
         await walk.look_down(f"run, {page.tabs.tabText(number)}", page)
-    await hands.click(page.more)
+    await hands.open_menu_of(page.more)
     await walk.look("run, more actions")
     await walk.leave()
     bar = hands.window.tabs.tabBar()
@@ -248,7 +248,7 @@ async def transfers(walk: Walk) -> None:
     await hands.until(lambda: isinstance(hands.dialog(), TransferFilesDialog))
     await walk.look("files of a transfer")
     await walk.leave()
-    await hands.click(view.rate)
+    await hands.open_menu_of(view.rate)
     await walk.look("limits of the rate")
     await walk.leave()
     await hands.press(Qt.Key.Key_5, _CTRL)

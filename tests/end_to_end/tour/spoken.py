@@ -36,7 +36,7 @@ def _faults(parent: QAccessibleInterface, path: tuple[str, ...]) -> Iterator[str
     count = parent.childCount()
     for number in range(min(count, _MOST_CELLS) if is_list else count):
         child = parent.child(number)
-        if child is None or child.state().invisible:
+        if child is None or child.state().invisible or (child.role() == _Role.PageTabList and not child.childCount()):
             continue
         role, name = child.role(), child.text(_Text.Name).strip()
         here = (*path, f"{role.name}({name[:20] or _kind(child)})")

@@ -15,7 +15,7 @@ from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.dialogs import AnswerButton, asked
-from traindeck.ui.kit.layouts import column_of, label, line, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, line, row_of
 from traindeck.ui.kit.property_page import PagePlace, PageState, PropertyPage, help_label
 from traindeck.ui.kit.tables import RowList
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -23,7 +23,7 @@ from traindeck.viewmodels.ports import Tasks
 
 __all__ = ["PropertyDialog", "PropertyDialogs", "PropertyPage"]
 
-_SIZE = QSize(108 * SPACE, 76 * SPACE)
+_SIZE = (108 * SPACE, 76 * SPACE)
 _LIST_WIDTH = 21 * SPACE
 _LINE = 34
 
@@ -45,7 +45,7 @@ class PropertyDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(f"{title} – {address}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(_SIZE)
+        fit_on_screen(self, *_SIZE)
         self._theme = theme
         self._scope = scope
         self._name = f"properties {id(self)}"

@@ -24,7 +24,7 @@ from traindeck.viewmodels.shell.window_state import WindowState
 __all__ = ["FIRST_SIZE", "MainWindow", "Make", "Panel", "make_frame"]
 
 SMALLEST_SIZE = (800, 500)
-_SMALLEST_PAGE = (320, 120)
+_SMALLEST_PAGE = (320, 176)
 _NOTE_MS = 500
 
 

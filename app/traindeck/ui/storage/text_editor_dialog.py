@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, push_button
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.storage.text_editor import TextEditor
@@ -40,7 +40,7 @@ class TextEditorDialog(QDialog):
         self._sent = ""
         self._leaves = False
         self._was_loaded = False
-        self.resize(*_SIZE)
+        fit_on_screen(self, *_SIZE)
         self.place, self.form = ElidedLabel(), QLabel()
         set_role(self.place, "strong")
         set_role(self.form, "small")

@@ -36,8 +36,9 @@ def _stops_at(widget: QWidget) -> bool:
     if widget.focusPolicy() & _TAB != _TAB or not widget.isEnabled() or widget.focusProxy() is not None:
         return False
     # Of buttons that exclude each other, the chosen one; arrows lead to the others.
-    is_choice = isinstance(widget, QAbstractButton) and widget.autoExclusive() and widget.isCheckable()
-    return not (is_choice and not widget.isChecked() and any(one.isChecked() for one in _beside(widget)))
+    if not isinstance(widget, QAbstractButton) or not widget.autoExclusive() or widget.isChecked():
+        return True
+    return not any(one.isChecked() for one in _beside(widget))
 
 
 def _beside(button: QWidget) -> Iterator[QAbstractButton]:

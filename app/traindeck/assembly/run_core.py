@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
@@ -19,6 +21,9 @@ from traindeck.services.logs.log_search import LogSearch
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.billing import Billing
 
 
 class RunCore(DataCore):
@@ -49,6 +54,14 @@ class RunCore(DataCore):
         self.watch.look_at_data = self.comparing.look_at_data
         self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+
+    @cached_property
+    def billing(self) -> Billing:
+        """What jobs cost; loaded by those who ask."""
+        from traindeck.services.jobs.billing import Billing
+        from traindeck.store.price_file import PriceFile
+
+        return Billing(self.records, self.connections, self.run_service, PriceFile(self.paths.prices), self.disk)
 
     async def _make_copy(self) -> None:
         """Who only uses commands has a copy of each day, too."""

@@ -76,7 +76,7 @@ def engine_of(document: Document) -> Engine:
 
 
 def flavor_of(document: Document) -> Flavor:
-    info = _part(document, "flavor_info")
+    info, billing = _part(document, "flavor_info"), _part(document, "billing")
     memory = _part(info, "memory")
     return Flavor(
         id=str(document.get("flavor_id") or ""),
@@ -86,6 +86,8 @@ def flavor_of(document: Document) -> Flavor:
         memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
         accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
+        billing_code=str(billing.get("code") or ""),
+        billing_units=_number(billing.get("unit_num")) or 1,
     )
 
 

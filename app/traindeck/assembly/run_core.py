@@ -27,6 +27,7 @@ from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
+    from traindeck.services.jobs.billing import Billing
     from traindeck.services.jobs.checks.job_checks import JobChecks
 
 
@@ -82,6 +83,14 @@ class RunCore(DataCore):
         report = await self.checks.check(spec, base, profile, frozen=frozen)
         await let_through(report, accept)
         return report.to_record
+
+    @cached_property
+    def billing(self) -> Billing:
+        """What jobs cost; loaded by those who ask."""
+        from traindeck.services.jobs.billing import Billing
+        from traindeck.store.price_file import PriceFile
+
+        return Billing(self.records, self.connections, self.run_service, PriceFile(self.paths.prices), self.disk)
 
     async def _make_copy(self) -> None:
         """Who only uses commands has a copy of each day, too."""

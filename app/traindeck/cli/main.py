@@ -242,6 +242,8 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import fetch as module
         case "job", "adopt" | "note" | "tag" | "star" | "describe":
             from traindeck.cli.job import notes as module
+        case "billing", _:
+            from traindeck.cli import billing as module
         case "completion", _:
             from traindeck.cli import completion as module
         case "diag", _:

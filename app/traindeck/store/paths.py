@@ -21,6 +21,7 @@ class Paths:
         self.transfer_locks = home / "transfers"
         self.events = home / "events.db"
         self.settings = home / "settings.json"
+        self.prices = home / "prices.toml"
         self.lab = home / "lab"
         self.bundles = home / "bundles"
         self.adopted = home / "adopted"  # code on its way from OBS; what is left in it may be deleted

@@ -211,3 +211,13 @@ def test_tensorboard_is_opened_on_the_event_files_and_missing_ones_are_named(
     (tmp_path / "out" / "logs").mkdir(parents=True)
     (tmp_path / "out" / "logs" / "events.out.tfevents.1").write_bytes(b"event")
     assert "not installed" in traindeck("job", "fetch", "last", "--to", "out", "--tensorboard").must_be(4).said
+
+
+def test_a_lab_that_cannot_run_a_job_says_why_where_the_user_is(
+    traindeck: Traindeck, tmp_path: Path, job: Path
+) -> None:
+    (tmp_path / "home" / "lab" / "lab.toml").write_text("[engines\n")
+    ended = traindeck("job", "submit", "p", "--set", "epochs=1", "--wait", "--json").must_be(1)
+    assert "lab.toml" in ended.document["reason"] and "line 1" in ended.document["reason"]
+    assert "lab.toml" in traindeck("job", "show", "last").must_be(0).out
+    assert "without a reason" not in ended.said

@@ -41,6 +41,7 @@ class Flavor:
     card_memory: str = ""
     disk: str = ""
     billing_code: str = ""
+    billing_units: int = 1
     is_free: bool = False
     pool: str = ""
     engines: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.jobs.job import LiveJobs, RemoteJob, Run
+from traindeck.domain.jobs.job import LAB_ENDED, LiveJobs, RemoteJob, Run, RunState
 from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, TaskScope, set_within
 from traindeck.services.accounts.connections import Connection, Connections
@@ -42,6 +42,8 @@ _LIST_EVERY_S = 2.0
 _LINGER = timedelta(seconds=60)
 _RETRIES_S = (1.0, 60.0)
 _SETTLE_S = (20.0, 300.0)
+
+_WITHOUT_A_REASON = (RunState.ABNORMAL, RunState.FAILED)
 
 
 @dataclass(slots=True)
@@ -321,12 +323,24 @@ class RunWatch:
             # The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not.
             if job.state.is_over and (not connection.profile.is_lab or self.log_trouble is not None):
                 account.lingering[run.id] = self.clock() + _LINGER
+        if job is not None and job.state in _WITHOUT_A_REASON and not job.exit_message and after["reason"] != LAB_ENDED:
+            after["reason"] = await self._reason(connection, run) or after["reason"]
         changed = is_news(run, after)
         if changed:
             if job is not None and job.state.is_over:
                 await self._measure(run)  # before it is over for those who wait for that
             await self._become(run, **after)
         return grown or changed
+
+    async def _reason(self, connection: Connection, run: Run) -> str:
+        """From the events of the job; that they cannot be had takes nothing away."""
+        try:
+            return await connection.training.last_error(run.job_id)
+        except AppError as error:
+            if _concerns_all(error):
+                raise
+            log.warning("the events of %s: %s %s", run.name, error, error.detail)
+            return ""
 
     async def _linger(self, connection: Connection, account: WatchedAccount, run: Run, until: datetime) -> bool:
         grown = await self._fetch_logs(connection, run, is_last=True)

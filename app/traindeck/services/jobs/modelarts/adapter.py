@@ -21,7 +21,7 @@ from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import text
+from traindeck.domain.texts import CHINESE, spoken, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
@@ -139,6 +139,18 @@ class ModelArtsTraining:
         if not remote_job(document).id:  # of no job, so not of this one
             raise not_understood(ErrorResponse(self._account.service, 200, message="a job without an id"))
         return document
+
+    async def last_error(self, job_id: str) -> str:
+        """What the service says went wrong, where its answer about the job has no reason; empty: nothing."""
+        language = "zh-cn" if spoken() == CHINESE else "en-us"
+        call = _call(
+            "list_training_job_events", training_job_id=job_id, limit=20, order="desc", level="Error",
+            x_language=language,
+        )  # fmt: skip
+        events = await self._items("events", call)
+        # A service that does not know the level tells of all.
+        errors = [event for event in events if event.get("level") == "Error" and event.get("message")]
+        return str(errors[0]["message"]) if errors else ""
 
     async def describe(self, job_id: str, description: str) -> None:
         """Whether the job is over does not matter."""

@@ -89,9 +89,9 @@ def engine_of(document: Document) -> Engine:
 
 
 def flavor_of(document: Document) -> Flavor:
-    info = _part(document, "flavor_info")
+    info, billing = _part(document, "flavor_info"), _part(document, "billing")
     card = _part(info, "npu") or _part(info, "gpu")
-    billing = str(_part(document, "billing").get("code") or "")
+    code = str(billing.get("code") or "")
     identity = str(document.get("flavor_id") or "")
     return Flavor(
         id=identity,
@@ -106,8 +106,9 @@ def flavor_of(document: Document) -> Flavor:
         card=str(card.get("product_name") or ""),
         card_memory=str(card.get("memory") or ""),
         disk=_amount(_part(info, "disk")),
-        billing_code=billing,
-        is_free=identity.endswith(".free") or billing.endswith(".free"),
+        billing_code=code,
+        billing_units=_number(billing.get("unit_num")) or 1,
+        is_free=identity.endswith(".free") or code.endswith(".free"),
         pool=str(document.get("pool_id") or ""),
         engines=_names(document.get("support_engines")),
         attributes=tuple((str(key), str(value)) for key, value in _part(document, "attributes").items()),

@@ -23,6 +23,7 @@ class Paths:
         self.lab = home / "lab"
         self.bundles = home / "bundles"
         self.index = home / "index"  # what is known of buckets; may be deleted at any time
+        self.templates = home / "templates"
         self.offers = home / "offers"  # what accounts offered last; may be deleted at any time
         self.dragged = home / "dragged"  # files on their way to another program; may be deleted a while after
         self.app_log = home / "log" / "traindeck.log"

@@ -12,6 +12,7 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.form_files import read_form
+from traindeck.cli.job.template import templates_of
 from traindeck.cli.job.waiting import said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
@@ -19,7 +20,7 @@ from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.parameter_text import parameters_in
-from traindeck.domain.jobs.validation import remarks
+from traindeck.domain.jobs.validation import refuse, remarks
 from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ async def submit(call: Call) -> int:
     for remark in remarks(spec):
         call.output.note(say(remark.message))
     async with call.runs() as core:
+        if spec.template:
+            refuse((await templates_of(core).existing(spec.template)).mistakes(spec))
         await settle(call, core)
         return await _sent(
             call, core, partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)

@@ -226,6 +226,10 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import init as module
         case "job", "check":
             from traindeck.cli.job import check as module
+        case "job", "template":
+            from traindeck.cli.job import template as module
+        case "job", "export" | "import":
+            from traindeck.cli.job import exchange as module
         case "job", "fields":
             from traindeck.cli.job import fields as module
         case "job", "submit" | "rerun":

@@ -14,6 +14,9 @@ def add_job(job: Adder) -> None:
     leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
     leaf(job, "fields", say("list all keys of a job file"))
     leaf(job, "check", say("check a job file without submitting it"), _file, _changes, _parameters, _checking)
+    leaf(job, "template", say("manage templates of job files: list, show, save, remove"), _template)
+    leaf(job, "export", say("print a job as a file of another program"), _what, _format, _to)
+    leaf(job, "import", say("print a file of another program as a job.toml"), _foreign, _to)
     leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters)
     leaf(job, "ls", say("list runs, newest first"), _runs)
     leaf(job, "show", say("show a run"), _run)
@@ -33,6 +36,7 @@ def add_job(job: Adder) -> None:
 
 def _init(init: Parser) -> None:
     init.add_argument("folder", type=Path, metavar="DIR")
+    init.option("--template", "NAME", say("begin with a template"))
 
 
 def _file(parser: Parser) -> None:
@@ -124,3 +128,31 @@ def _parameters(submit: Parser) -> None:
 
 def add_filter(parser: Parser) -> None:
     parser.option("--filter", "WORDS", say("only those that contain all of these words"), default="")
+
+
+def _template(template: Parser) -> None:
+    verbs = ("list", "show", "save", "remove")
+    template.option("what", "WHAT", say("what to do (default: list)"), nargs="?", choices=verbs, default=verbs[0])
+    template.option("name", "NAME", say("its name"), nargs="?")
+    template.option("file", "FILE", say("for save: a job.toml, or its folder"), nargs="?", type=Path)
+    lock = say("for save: a key that jobs of this template cannot change, such as resources.flavor")
+    template.option("--lock", "KEY", lock, action="append", default=[])
+    template.flag("--replace", means=say("for save: replace a template of this name"))
+
+
+def _what(export: Parser) -> None:
+    export.option("what", "RUN|FILE", say("a run, a job.toml, or its folder"))
+
+
+def _foreign(import_: Parser) -> None:
+    words = say("YAML of ma-cli, JSON of ModelArts or of the ToolKit; “-” for standard input")
+    import_.option("file", "FILE", words, type=Path)
+
+
+def _format(export: Parser) -> None:
+    words = say("job file, YAML of ma-cli, JSON of ModelArts, or JSON of the older service that the ToolKit used")
+    export.option("--as", None, words, choices=("toml", "yaml", "json", "toolkit"), default="toml", dest="kind")
+
+
+def _to(parser: Parser) -> None:
+    parser.option("--to", "FILE", say("write it to a new file (default: standard output)"), type=Path)

@@ -11,11 +11,13 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.check import print_findings, wanted_job
+from traindeck.cli.job.template import templates_of
 from traindeck.cli.job.waiting import find, said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.validation import refuse
 from traindeck.domain.texts import count_text, say
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 async def submit(call: Call) -> int:
     file, spec = wanted_job(call)
     async with call.runs() as core:
+        if spec.template:
+            refuse((await templates_of(core).existing(spec.template)).mistakes(spec))
         await settle(call, core)
         return await _sent(
             call, core, partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)

@@ -15,6 +15,7 @@ from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.choices import Choices, Engine, Flavor
 from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_file_edit import edited
 from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
 from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
 from traindeck.domain.jobs.parameter_text import rows_in
@@ -355,11 +356,11 @@ class JobForm(QObject):
         if base != self.state.base:
             place = self.state.code_place.absolute()
             spec = replace(spec, code_folder=folder_words(place, base))
-        content = job_file.to_toml(spec).encode()
 
         def write(_: object) -> None:
             with local_errors(path):
-                write_whole(path, content, 0o644)
+                content = edited(text_in(path), spec) if path.exists() else job_file.to_toml(spec)
+                write_whole(path, content.encode(), 0o644)
 
         await self._disk.run(write)
         if self.state.spec.code_folder != spec.code_folder:

@@ -16,7 +16,8 @@ from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import count_text, text
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, CodeText, FrozenFile
+from traindeck.services.jobs.code_bundles import CodeBundles, CodeText
+from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfers
 
@@ -96,8 +97,8 @@ class RunService:
         """The files that were frozen for it, as this computer keeps them."""
         return await self.bundles.open((await self.records.existing(run_id)).bundle)
 
-    async def code_text(self, bundle: Bundle, file: FrozenFile) -> CodeText:
-        return await self.bundles.text(bundle, file)
+    async def code_text(self, file: FrozenFile) -> CodeText:
+        return await self.bundles.text(file)
 
     async def outputs(self, run_id: str) -> list[ObjectEntry]:
         run = await self.records.existing(run_id)

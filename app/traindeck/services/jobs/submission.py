@@ -27,12 +27,13 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
-from traindeck.runtime.tasks import Listeners, gather_or_raise, safely
+from traindeck.runtime.tasks import Listeners, safely
 from traindeck.services.accounts.connections import Connection, Connections
-from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, FrozenFile
+from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code_manifests import Bundle
+from traindeck.services.jobs.code_upload import CodePlaces, send_code
 from traindeck.services.jobs.locks import held
 from traindeck.services.storage.planes import Planes
-from traindeck.services.storage.wire.data_plane import DataPlane
 
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
@@ -43,7 +44,6 @@ log = logging.getLogger(__name__)
 LOOK_UPS_S = (2.0, 5.0, 10.0, 20.0, 40.0)
 """When to look whether a request without an answer arrived, in seconds after it was lost."""
 
-_UPLOADS = 8
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 OnStage = Callable[[Text], None]
@@ -90,8 +90,8 @@ class Submission:
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
         spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
-        bundle = await self.bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
-        return await self._send_new(spec, chosen, bundle, "", stage)
+        async with self.bundles.frozen(Path(spec.code_folder), spec.boot, spec.ignore) as bundle:
+            return await self._send_new(spec, chosen, bundle, "", stage)
 
     async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: OnStage = _quiet) -> Run:
         """The same again, with the code as it was then."""
@@ -101,8 +101,8 @@ class Submission:
         for change in changes:
             spec = job_file.with_setting(spec, change)
         forms.refuse(forms.validate(spec))
-        bundle = await self.bundles.open(before.bundle)
-        return await self._send_new(spec, before.profile, bundle, before.id, stage)
+        async with self.bundles.again(before.bundle) as bundle:
+            return await self._send_new(spec, before.profile, bundle, before.id, stage)
 
     async def settle(self) -> list[Run]:
         """Find out what became of submissions whose program is gone; the answer is those of which it is known now.
@@ -173,7 +173,7 @@ class Submission:
             state=RunState.PREPARING,
             created=now,
             bundle=bundle.id,
-            code_url=str(_code_folder(spec.for_run(name), name, bundle.folder_name)),
+            code_url=str(self._code_folder(spec.for_run(name), name, profile, bundle.folder_name)),
             resubmission_of=parent,
         )
         async with self._alone(run.id):
@@ -184,7 +184,8 @@ class Submission:
 
     async def _send(self, run: Run, bundle: Bundle, stage: OnStage) -> Run:
         async def upload(connection: Connection) -> None:
-            await self._upload(connection, bundle, ObjectPath.parse(run.code_url), stage)
+            folder = ObjectPath.parse(run.code_url)
+            await send_code(self.planes, connection, self.bundles, bundle, folder, stage)
 
         try:
             stage(text("Connecting…"))
@@ -274,29 +275,16 @@ class Submission:
             checked=self.clock(),
         )
 
-    async def _upload(self, connection: Connection, bundle: Bundle, folder: ObjectPath, stage: OnStage) -> None:
-        slots = asyncio.Semaphore(_UPLOADS)
-        done = 0
-
-        async def send(plane: DataPlane, file: FrozenFile) -> None:
-            nonlocal done
-            async with slots:
-                body = await self.bundles.body(bundle, file)
-                await self.planes.on_loop(lambda: plane.put(folder.join(file.path), body))
-            done += 1
-            stage(text("Uploading the code: {done} of {all} files…", done=done, all=len(bundle.files)))
-
-        async with self.planes.line(connection) as plane:
-            await gather_or_raise(send(plane, file) for file in bundle.files)
+    def _code_folder(self, spec: JobSpec, name: str, profile: str, folder_name: str) -> ObjectPath:
+        """Each run's code in a folder of its own, in a bucket the job writes to anyway."""
+        places = (spec.log_to, *(place for _, place in spec.outputs), *(place for _, place in spec.inputs))
+        root = ObjectPath(next(ObjectPath.parse(place).bucket for place in places if place))
+        if work_in := self.connections.profile(profile).work_in:
+            only = ObjectPath.parse(work_in).as_folder()
+            root = only if only.bucket == root.bucket else root
+        return CodePlaces.of_run(root, name, folder_name).folder
 
     async def _become(self, run: Run, **changes: object) -> Run:
         after = await self.records.change(run.id, **changes)
         self.changed.tell(after)
         return after
-
-
-def _code_folder(spec: JobSpec, name: str, folder_name: str) -> ObjectPath:
-    """Each run's code in a folder of its own, in a bucket the job writes to anyway."""
-    places = (spec.log_to, *(place for _, place in spec.outputs), *(place for _, place in spec.inputs))
-    bucket = next(ObjectPath.parse(place).bucket for place in places if place)
-    return ObjectPath(bucket, f"traindeck/code/{name}/{folder_name}/")

@@ -18,7 +18,7 @@ import pytest
 
 from support.places import inside_mount
 from support.waiting import PATIENT_S, until
-from traindeck.domain.errors import Conflict, LocalTrouble, NotFound
+from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.jobs.code_blobs import BlobStore
 from traindeck.services.jobs.code_bundles import CodeBundles
@@ -289,3 +289,23 @@ def test_a_file_that_changes_once_is_read_again(store: Path, code: Path) -> None
         found, _ = intake.take(place, "f0.py", token)
         intake.end()
     assert found.sha256 == hashlib.sha256(b"1" * 3_000_000).hexdigest() and all_are_whole(store)
+
+
+def test_a_folder_that_is_being_deleted_is_never_frozen_in_part(store: Path, code: Path, calls: BlockingCalls) -> None:
+    """Whatever has gone by then: all of it is kept, or nothing."""
+    for gone_at in (1, 5, 12, 18, 20, 21, 30):
+        for number in range(20):
+            (code / f"f{number}.py").write_text(f"{number}", encoding="utf-8")
+
+        def delete(looked: int, gone_at: int = gone_at) -> None:
+            if looked == gone_at:
+                for number in range(10, 20):
+                    (code / f"f{number}.py").unlink(missing_ok=True)
+
+        claim = store / "claims" / "one"
+        try:
+            bundle = CodeBundles(store, calls)._freeze(code, "f5.py", (), claim, Meanwhile(delete))
+        except AppError:
+            continue
+        # Either as it was before, or as it is after; never something in between.
+        assert len(bundle.files) == len(list(code.iterdir())) or gone_at > 20

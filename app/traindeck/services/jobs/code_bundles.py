@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble, NotFound
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NotFound
 from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -30,6 +30,7 @@ from traindeck.services.transfers.pace import RateLimit
 
 _MOST_READ = 1 << 19
 _OF_THE_SERVICE = CodeLimits()
+_TRIES = 3
 _CLAIM_S = 24 * 3600.0
 _ID = re.compile("[0-9a-f]{32}")
 
@@ -157,19 +158,34 @@ class CodeBundles:
 
     def _freeze(self, folder: Path, boot: str, ignore: Sequence[str], claim: Path, token: CancelToken) -> Bundle:
         tree = scanned(folder, ignore, token)
+        git = origin_of(tree.root, token)
+        for _ in range(_TRIES):
+            self._check(tree, boot)
+            bundle = self._bundle(tree, git, self._stamps.of(tree.root), token)
+            before, tree = tree, scanned(folder, ignore, token)
+            # What is deleted, or comes, while the others are read would make a folder that never was.
+            if [entry.path for entry in tree.taken] == [entry.path for entry in before.taken]:
+                return self._kept(bundle, before, claim, token)
+        raise Conflict(
+            text("Files were created or deleted in “{folder}” while the code was read.", folder=str(tree.root)),
+            text("Wait until nothing writes there, then submit again. Nothing was submitted."),
+        )
+
+    def _check(self, tree: CodeTree, boot: str) -> None:
+        """Raise what keeps it from being the code of a job."""
         _check_boot(tree, boot)
         if tree.refused:
             raise _cannot_go(tree.refused[0])
         if over := tree.over(self.limits):
             words = text("Add data and results to “ignore”, or select a folder that contains only code.")
             raise InvalidInput(over[0].words(), words)
-        git = origin_of(tree.root, token)
-        known = self._stamps.of(tree.root)
-        bundle = self._bundle(tree, git, known, token)
+
+    def _kept(self, bundle: Bundle, tree: CodeTree, claim: Path, token: CancelToken) -> Bundle:
+        """Write it down, once all that it is made of is there."""
         with local_errors(), self._blobs.alone():
             if not all(self._blobs.has(file.sha256, file.size_bytes) for file in bundle.files):
                 # Somebody cleaned up meanwhile, which nobody can now.
-                bundle = self._bundle(tree, git, {}, token)
+                bundle = self._bundle(tree, bundle.git, {}, token)
             place = self._manifests / f"{bundle.id}.json"
             if not place.is_file():
                 our_folder(self._manifests)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 # Read when the application object is made; a platform given from outside (xcb under Xvfb) stays.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import catalogues
 import pytest
 
 from support import examples, planted
@@ -61,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # As a shell script starts what it puts into the background; every program of ours would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    catalogues.compile_edited()
     examples.choose(is_whole="not long" not in str(config.option.markexpr))
     config.addinivalue_line("markers", f"limit(seconds): how long a coroutine test may take, else {LIMIT_S:.0f} s")
 
@@ -152,9 +154,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caches: P
     monkeypatch.setenv("TRAINDECK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    texts.speak(texts.ENGLISH, {})
+    texts.speak(texts.ENGLISH, texts.AS_WRITTEN)
     yield
-    texts.speak(texts.ENGLISH, {})
+    texts.speak(texts.ENGLISH, texts.AS_WRITTEN)
 
 
 @pytest.fixture(autouse=True)

@@ -167,7 +167,7 @@ async def _main(
         # The window outlives the tasks: each of them may still have a dialog of it to close.
         scope = await owned.enter_async_context(TaskScope(notices.report, notices.succeeded))
         shell = Shell(window, theme, scope, start.request_quit)
-        runs = _first_runs(core, scope, shell)
+        runs = _first_runs(core, scope, shell, layout.get("run"))
         from traindeck.services.accounts.connections import ADAPTERS
 
         await _loaded(*ADAPTERS, *(f"traindeck.{name}" for name in _SERVICES))
@@ -257,13 +257,14 @@ async def _loaded_here(modules: Sequence[str]) -> None:
         await asyncio.sleep(0)
 
 
-def _first_runs(core: Core, scope: TaskScope, shell: Shell) -> RunList:
-    """The list that is looked for first is there before the other rooms are."""
+def _first_runs(core: Core, scope: TaskScope, shell: Shell, selected: object) -> RunList:
+    """The list that is looked for first is there before the other rooms are; `selected` was so at the last end."""
     from traindeck.ui.jobs.run_list_view import RunListView
     from traindeck.viewmodels.jobs.run_list import RunList
 
     runs = RunList(core.run_service, core.submission, core.watch, scope)
     shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell.confirm))
+    runs.select(str(selected or ""))
     runs.refresh()
     return runs
 
@@ -491,6 +492,10 @@ def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
 
     # A file for each process: a second window must not take away the trace of the first.
     folder = paths.app_log.parent
+    if paths.make() is not None:  # nothing can be written
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            yield nowhere
+        return
     for left in folder.glob("crash-*.txt"):
         if psutil.pid_exists(int(left.stem.partition("-")[2])):
             continue

@@ -28,7 +28,6 @@ from traindeck.domain.settings import (
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
 from traindeck.ui.jobs.feature import JobsFeature
@@ -50,12 +49,13 @@ from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
+from traindeck.viewmodels.jobs.records_news import RecordsNews
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
 from traindeck.viewmodels.lab.lab_page import LabPage
-from traindeck.viewmodels.logs.log_feed import LogFeed
+from traindeck.viewmodels.logs.log_feed import LogFeed, log_place
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
@@ -107,12 +107,14 @@ class Models:
         self._core, self._scope = core, scope
         self.notices, self.layout = notices, layout
         self.preferences = Preferences(core.settings, core.disk, scope, settings, asked)
+        self.preferences.recent.keep_with(layout.get("recent"), partial(layout.put, "recent"))
         rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
-        places = PlaceNotes(form, PlaceService(core.connections, core.planes), scope)
+        places = PlaceNotes(form, core.places, scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
+        log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, form, scope)
         self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, sample, scope)
@@ -133,6 +135,7 @@ class Models:
         self._news = (
             self.system_notices,
             RunNews(core.watch, notices.journal),
+            RecordsNews(core.records, core.watch, notices, scope),
             TransferNews(core.transfers.changed, notices.journal),
             AccountNews(core.profiles, notices.journal),
         )
@@ -317,7 +320,7 @@ class Workspace:
         models, shell = self._models, self.shell
         match opening:
             case JobFileOpening(path):
-                question = text("Replace what is in the job form with “{file}”?", file=str(path))
+                question = text("Replace the content of the job form with “{file}”?", file=str(path))
                 if models.jobs.form.state.is_dirty and not await shell.confirm(question, text("Replace")):
                     return
                 models.jobs.form.open_file(path)

@@ -18,7 +18,7 @@ from support.stores.way import Way
 from support.work_bench import BUCKET, code_in, spec
 from traindeck.assembly.core import Core
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
-from traindeck.domain.jobs.job import Target
+from traindeck.domain.jobs.job_spec import Target
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.secrets import CHOICE_VARIABLE
 from traindeck.store.paths import Paths

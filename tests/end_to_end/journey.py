@@ -19,7 +19,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QScrollArea, QToolButton, QWidget
 from reopening import open_old_home
-from tour.walk import tour
+from tour.places import tour
 
 from traindeck.bootstrap import Program, run_program
 from traindeck.domain.storage.objects import ObjectPath
@@ -160,6 +160,18 @@ async def read_the_bar(hands: Hands, words: str) -> None:
     await hands.until(lambda: hands.visible(CommandPalette))
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: not hands.visible(CommandPalette))
+
+
+async def stop_without_a_disk(hands: Hands) -> None:
+    """The run is in the list and can be stopped, though nothing of it can be written."""
+    await hands.until(lambda: "cannot be written" in bar_words(hands))
+    await hands.until(lambda: state_of(hands, 0) == "Running")
+    tell("listed", bar=bar_words(hands), state=state_of(hands, 0))
+    core = hands.program.core
+    (run,) = await core.records.live()
+    await core.run_service.stop(run.id)
+    await hands.until(lambda: state_of(hands, 0) == "Stopped")
+    tell("stopped")
 
 
 async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str = "", go: str = "") -> None:
@@ -657,7 +669,7 @@ async def tell_runs(hands: Hands) -> None:
                 "job_id": run.job_id,
                 "state": run.state.value,
                 "bundle": run.bundle,
-                "outputs": [place for _, place in run.spec.for_run(run.name).outputs],
+                "outputs": [channel.place for channel in run.filled_spec.outputs],
                 "parent": run.resubmission_of,
             }
             for run in await hands.program.core.records.all(100)
@@ -715,6 +727,7 @@ JOURNEYS: dict[str, Journey] = {
         sample_twice, glance, open_dialog_and_stay, submit_and_stay, submit_only, watch_to_the_end, outlive_the_lab,
         quit_by_question, read_the_bar, submit_in_vain, connect, own_account, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
+        stop_without_a_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
         count_what_is_done, press_r_everywhere, come_again,
         tour,

@@ -56,3 +56,7 @@ async def look_and_edit(hands: Hands) -> None:
     await hands.choose_cell(view.table, 1, 0)
     await hands.press(Qt.Key.Key_Space)
     await hands.until(lambda: not panel.isVisible())
+    await core.planes.run("lab", lambda plane: plane.put(BUCKET.join("late.txt"), BytesBody(b"late")))
+    await hands.press(Qt.Key.Key_5, Qt.KeyboardModifier.ControlModifier)  # events know nothing to read anew
+    await hands.press(Qt.Key.Key_F5)
+    await hands.until(lambda: view.model.rowCount() == 3)

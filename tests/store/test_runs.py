@@ -16,15 +16,18 @@ import pytest
 
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import NotFound
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.texts import CHINESE, say, text
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.database import open_database
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
 WHEN = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
-SPEC = JobSpec(name="digits", outputs=(("train_url", "obs://digits/{run}/"),), parameters=(("lr", 0.1), ("on", True)))
+SPEC = JobSpec(
+    name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),), parameters=(("lr", 0.1), ("on", True))
+)
 
 
 def run(run_id: str, **changes: Any) -> Run:
@@ -34,10 +37,11 @@ def run(run_id: str, **changes: Any) -> Run:
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[RunStore]:
     writer = BlockingCalls(1, "records")
-    db = await writer.run(lambda _: open_database(path))
+    store = RunStore(Records(path, path.parent / "runs"), writer)
+    await store.open()
     try:
-        with closing(db):
-            yield RunStore(db, path, writer)
+        with closing(store):
+            yield store
     finally:
         writer.close()
 

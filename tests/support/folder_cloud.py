@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import md5
@@ -21,10 +20,13 @@ from support.folder_plane import FolderPlane
 from support.hand_made_connection import HandMadeConnection
 from support.listed_names import ListedNames
 from support.memory_secrets import MemorySecrets
+from support.open_gate import open_gate
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
-from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import LogChunk, RemoteJob
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
@@ -43,9 +45,9 @@ from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.store.database import open_database
 from traindeck.store.object_index import ObjectIndexes
 from traindeck.store.paths import Paths
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -244,11 +246,12 @@ class FolderCloud(Entered):
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
         self.paths.make()
-        database = owned.enter_context(closing(open_database(self.paths.database)))
         self.disk, writer = BlockingCalls(4, "disk"), BlockingCalls(1, "records")
         owned.callback(self.disk.close)
         owned.callback(writer.close)
-        self.records = RunStore(database, self.paths.database, writer)
+        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
         secrets = MemorySecrets(self.disk)
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
@@ -271,7 +274,7 @@ class FolderCloud(Entered):
         self.listings = BucketListings(self.connections, indexes.open, index)
         bundles = CodeBundles(self.paths.bundles, self.disk)
         self.submission = Submission(
-            self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book
+            self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book, open_gate
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)
@@ -308,8 +311,8 @@ def digits_spec(**changes: Any) -> JobSpec:
         engine_version=TORCH.version,
         flavor=CPU.id,
         stop_after="1h",
-        inputs=(("data_url", "obs://digits/data/"),),
-        outputs=(("train_url", "obs://digits/out/{run}/"),),
+        inputs=(Channel("data_url", "obs://digits/data/"),),
+        outputs=(Channel("train_url", "obs://digits/out/{run}/"),),
         parameters=(("epochs", 30), ("lr", 0.05), ("tag", "7")),
     )
     return replace(spec, **changes)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from support.entered import Entered
+from support.open_gate import open_gate
 from support.servers.faults import FaultyProxy
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
-from traindeck.domain.jobs.job import JobSpec, Run
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import (
@@ -25,16 +26,19 @@ from traindeck.services.accounts.connections import (
 )
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import Secrets
+from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.modelarts.job_search import name_filter, pages
+from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
-from traindeck.services.jobs.submission import Submission
+from traindeck.services.jobs.submission import Gate, Submission
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -67,7 +71,7 @@ def spec(seconds: float = 0.0, lines: int = 0, **changes: Any) -> JobSpec:
         engine_version="local-python",
         flavor="modelarts.vm.cpu.2u",
         stop_after="1h",
-        outputs=(("train_url", f"obs://{BUCKET}/out/{{run}}/"),),
+        outputs=(Channel("train_url", f"obs://{BUCKET}/out/{{run}}/"),),
         log_to=f"obs://{BUCKET}/log/{{run}}/",
         parameters=(("seconds", seconds), ("lines", lines)),
     )
@@ -98,6 +102,8 @@ class Bench(Entered):
         self._look_ups_s = look_ups_s
         self._patience_s = None if waits_for_keys else 0.5
         self.made: list[Connection] = []
+        self.gate: Gate = open_gate
+        """What looks at a job before it is sent; a test of the sending itself has none."""
 
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
@@ -109,9 +115,9 @@ class Bench(Entered):
             return calls
 
         writer, self.disk, self.service = pool(1, "records"), pool(2, "disk"), pool(8, "service")
-        database = await writer.run(lambda _: open_database(self.paths.database))
-        owned.enter_context(closing(database))
-        self.records = RunStore(database, self.paths.database, writer)
+        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
         await self.book.read()
         self.secrets = Secrets(pool(1, "keyring"))
@@ -129,11 +135,15 @@ class Bench(Entered):
             self.paths.run,
             self.disk,
             self.book,
+            self.gate,
             look_ups_s=self._look_ups_s,
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.adoption = Adoption(self.records, self.connections, self.watch)
+        self.watch.take_back = self.adoption.take_back
+        self.run_notes = RunNotes(self.records, self.connections, self.watch)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
         self.transfers = await owned.enter_async_context(
@@ -201,4 +211,5 @@ def count(proxy: FaultyProxy, wanted: re.Pattern[str]) -> int:
 async def jobs_named(way: Way, name: str) -> int:
     """How many jobs of this name the Lab has."""
     with way.training() as training:
-        return len([job for job in await training._search(name, 0) if job.name == name])
+        found = [job async for jobs, _ in pages(training._found, name_filter(name)) for job in jobs]
+        return len([job for job in found if job.name == name])

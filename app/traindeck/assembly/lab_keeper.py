@@ -131,7 +131,7 @@ def _reason(error: BaseException | None) -> str:
 def _what_to_do(error: BaseException | None) -> Text:
     if isinstance(error, OSError) and error.errno in _NO_RIGHT:
         return text("Grant yourself permission for this file or folder, then try again.")
-    return text("Close what still uses its files, then try again.")
+    return text("Close the programs that use its files, then try again.")
 
 
 async def _none() -> Sequence[Run]:

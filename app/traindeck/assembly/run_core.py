@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
+from traindeck.domain.jobs.checks import AcceptedFinding
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.services.jobs.adoption import Adoption
+from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
-from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.jobs.code_tree import FrozenCode
+from traindeck.services.jobs.run_code import RunCode
+from traindeck.services.jobs.run_metrics import RunMetrics
+from traindeck.services.jobs.run_notes import RunNotes
+from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 from traindeck.services.jobs.runs import RunService
-from traindeck.services.jobs.submission import Submission
+from traindeck.services.jobs.submission import Accept, Submission
+from traindeck.services.logs.log_search import LogSearch
 from traindeck.services.logs.run_logs import RunLogs
-from traindeck.store.database import open_database
+from traindeck.services.storage.place_facts import PlaceService
+from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.checks.job_checks import JobChecks
 
 
 class RunCore(DataCore):
@@ -22,12 +39,53 @@ class RunCore(DataCore):
         await super()._open(owned)
         paths, connections = self.paths, self.connections
         writer = pool(owned, 1, "records")
-        database = await writer.run(lambda _: open_database(paths.database))
-        owned.enter_context(closing(database))
-        self.records = RunStore(database, paths.database, writer)
+        self.records = RunStore(Records(paths.database, paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
+        owned.push_async_callback(self._make_copy)
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
         bundles = CodeBundles(paths.bundles, self.disk)
-        self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
+        self.places = PlaceService(connections, self.planes)
+        self.choices = JobChoices(connections)
+        self.submission = Submission(
+            self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
+        )
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.adoption = Adoption(self.records, connections, self.watch)
+        self.watch.take_back = self._take_back
+        self.run_code = RunCode(self.records, bundles, self.disk)
+        self.log_search = LogSearch(self.logs, self.disk)
+        self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
+        self.watch.measure = self.run_metrics.measure
+        self.run_notes = RunNotes(self.records, connections, self.watch)
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+
+    async def _take_back(self, seen: JobsSeen) -> None:
+        """What an account has and a record here lacks: late answers first, then lost records."""
+        await self.submission.claim(seen.profile, seen.jobs.jobs)
+        await self.adoption.take_back(seen)
+
+    @cached_property
+    def checks(self) -> JobChecks:
+        """What is looked at before a job is sent; loaded by those who send one."""
+        from traindeck.assembly.lab_pythons import LabPythons
+        from traindeck.services.jobs.checks.job_checks import JobChecks
+        from traindeck.services.jobs.checks.service_facts import ServiceFacts
+
+        facts = ServiceFacts(self.connections, self.places, self.choices, self.records)
+        pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
+        return JobChecks(facts, self.disk, pythons.of_engine)
+
+    async def _checked(
+        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, accept: Accept
+    ) -> tuple[AcceptedFinding, ...]:
+        from traindeck.services.jobs.checks.job_checks import let_through
+
+        report = await self.checks.check(spec, base, profile, frozen=frozen)
+        await let_through(report, accept)
+        return report.to_record
+
+    async def _make_copy(self) -> None:
+        """Who only uses commands has a copy of each day, too."""
+        await self.records.make_copy(date.today())

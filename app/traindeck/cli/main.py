@@ -72,7 +72,7 @@ Handler = Callable[[Call], Awaitable[int]]
 _MUTE = (AppError, ReaderGone)
 # They tell what there is: with their reader they are done.
 _TELLERS = {("obs", name) for name in ("ls", "du", "find", "cat", "stat", "fragments")} | {
-    ("job", name) for name in ("ls", "show", "logs", "compare")
+    ("job", name) for name in ("ls", "show", "logs", "compare", "check")
 }
 
 
@@ -222,8 +222,24 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.obs import mini as module
         case "obs", "fragments":
             from traindeck.cli.obs import fragments as module
-        case "job", _:
-            from traindeck.cli.job import commands as module
+        case "job", "init":
+            from traindeck.cli.job import init as module
+        case "job", "check":
+            from traindeck.cli.job import check as module
+        case "job", "fields":
+            from traindeck.cli.job import fields as module
+        case "job", "submit" | "rerun":
+            from traindeck.cli.job import submit as module
+        case "job", "ls" | "show":
+            from traindeck.cli.job import ls as module
+        case "job", "logs" | "wait":
+            from traindeck.cli.job import logs as module
+        case "job", "stop" | "rm":
+            from traindeck.cli.job import stop as module
+        case "job", "code":
+            from traindeck.cli.job import code as module
+        case "job", "fetch":
+            from traindeck.cli.job import fetch as module
         case "completion", _:
             from traindeck.cli import completion as module
         case "diag", _:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from traindeck import __version__
+from traindeck.cli.job.parser import add_job
 from traindeck.cli.obs.parser import add_obs
-from traindeck.cli.parser_parts import Adder, Parser, count, group, leaf, yes
+from traindeck.cli.parser_parts import Adder, Parser, group, leaf, yes
 from traindeck.cli.tools_parser import add_tools
 from traindeck.domain.texts import say
 
@@ -76,7 +77,7 @@ def _program(parser: Parser) -> None:
     group(groups, "lab", say("manage the Lab, the cloud simulator on this computer"), _lab)
     group(groups, "profile", say("manage accounts and their keys"), _profile)
     group(groups, "obs", say("manage buckets and objects"), add_obs)
-    group(groups, "job", say("manage training jobs"), _job)
+    group(groups, "job", say("manage training jobs"), add_job)
     leaf(groups, "engines", say("list the available engines"))
     leaf(groups, "flavors", say("list the available specifications"))
     add_tools(groups)
@@ -168,52 +169,6 @@ def _add(add: Parser) -> None:
     add.flag("--env", means=say("read the keys from HUAWEICLOUD_SDK_AK and _SK"))
     add.flag("--replace", means=say("replace an account of this name"))
     add.flag("--keep-keys", means=say("with --replace: keep the keys, change the rest"))
-
-
-def _job(job: Adder) -> None:
-    leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
-    leaf(job, "submit", say("submit a job file"), _file, _sending)
-    leaf(job, "ls", say("list runs, newest first"), _runs)
-    leaf(job, "show", say("show a run"), _run)
-    leaf(job, "logs", say("print the log of a run"), _run, _logs)
-    leaf(job, "stop", say("stop a run"), _run)
-    leaf(job, "rerun", say("run the same job again, with the same code"), _run, _sending)
-    leaf(job, "rm", say("delete a finished run, here and at the service"), _run, yes)
-    leaf(job, "wait", say("wait until a run has ended"), _run)
-    leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch)
-
-
-def _init(init: Parser) -> None:
-    init.add_argument("folder", type=Path, metavar="DIR")
-
-
-def _file(parser: Parser) -> None:
-    parser.option("file", "FILE", say("a job.toml, or its folder"), type=Path)
-
-
-def _runs(ls: Parser) -> None:
-    ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("maximum number; 0 for all"))
-
-
-def _run(parser: Parser) -> None:
-    parser.option("run", "RUN", say("its ID, the beginning of its ID or name, or “last”"))
-
-
-def _logs(logs: Parser) -> None:
-    logs.flag("-f", "--follow", means=say("continue until the run has ended"))
-    logs.option("--worker", "W", say("worker, e.g. worker-1 or 1"))
-    logs.option("--grep", "RE", say("only lines that match this regular expression"))
-
-
-def _fetch(fetch: Parser) -> None:
-    fetch.option("--to", "DIR", say("target folder (default: named like the run)"), type=Path)
-
-
-def _sending(parser: Parser) -> None:
-    change = say("change a parameter (lr=0.01) or any other key (resources.nodes=2)")
-    parser.option("--set", "KEY=VALUE", change, action="append", default=[], dest="changes")
-    parser.flag("--wait", means=say("wait until the run has ended"))
-    parser.flag("--follow", means=say("print its log until the run has ended"))
 
 
 def _absolute(value: str) -> str:

@@ -214,7 +214,7 @@ def _parts_of(done: int, total: int | None, seconds: float) -> list[tuple[str, .
     graph = f"[{'#' * filled}{'.' * (_BAR_COLUMNS - filled)}] {percent}"
     sizes, left = f"{size_words(done)} / {size_words(total)}", ""
     if rate:
-        from traindeck.domain.jobs.job import duration_words  # few commands live so long
+        from traindeck.domain.jobs.job import duration_words
 
         left = duration_words((total - done) / rate)
     return [(graph, sizes, speed, left), (percent, sizes, speed, left), (percent, sizes), (percent,)]

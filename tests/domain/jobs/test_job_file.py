@@ -1,12 +1,16 @@
 """The form as text: nothing lost, every mistake named with its line."""
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec, Target
+from traindeck.domain.jobs.form_field import FieldKind
+from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.job_spec import Channel, ChannelAccess, ChannelStyle, JobSpec, Target, Volume, VolumeKind
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30)
 names = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
@@ -18,13 +22,22 @@ def pairs(values: st.SearchStrategy) -> st.SearchStrategy:
     return st.lists(st.tuples(names, values), max_size=4, unique_by=lambda pair: pair[0]).map(tuple)
 
 
-specs = st.builds(
-    JobSpec, name=words, target=st.sampled_from(Target), description=words, code_folder=words, boot=words,
-    command=words, ignore=st.lists(words, max_size=3).map(tuple), engine=words, engine_version=words, image=words,
-    flavor=words, nodes=st.integers(1, 64), pool=words, stop_after=words, priority=st.integers(0, 3),
-    inputs=pairs(words), outputs=pairs(words), log_to=words, parameters=pairs(scalars), environment=pairs(words),
-    checkpoint_folder=words, checkpoint_pattern=words,
+places = st.builds(
+    Channel, names, words, st.sampled_from(ChannelAccess), st.sampled_from(ChannelStyle), local_dir=words,
 )  # fmt: skip
+channels = st.lists(places, max_size=4, unique_by=lambda channel: channel.name).map(tuple)
+volumes = st.lists(st.builds(Volume, st.sampled_from(VolumeKind), words, words, st.booleans()), max_size=3).map(tuple)
+OF_KIND = {
+    FieldKind.WORDS: words, FieldKind.TARGET: st.sampled_from(Target), FieldKind.WHOLE: st.integers(-1, 2**40),
+    FieldKind.YES_NO: st.booleans(), FieldKind.LIST: st.lists(words, max_size=3).map(tuple),
+    FieldKind.CHANNELS: channels, FieldKind.PARAMETERS: pairs(scalars), FieldKind.PAIRS: pairs(words),
+    FieldKind.VOLUMES: volumes,
+}  # fmt: skip
+specs = st.builds(JobSpec, **{field.name: OF_KIND[field.kind] for field in FIELDS})
+
+
+def test_every_field_of_the_form_is_described_once_and_in_order() -> None:
+    assert [field.name for field in FIELDS] == [field.name for field in fields(JobSpec)]
 
 
 @given(specs)
@@ -94,7 +107,7 @@ def test_text_that_is_no_toml_is_refused_with_the_place() -> None:
         ("note=a=b", "parameters", (("batch_size", 32), ("lr", 0.01), ("note", "a=b"))),
         ("resources.nodes=2", "nodes", 2),
         ("job.name=17", "name", "17"),
-        ("outputs.train_url=obs://b-1/o/", "outputs", (("train_url", "obs://b-1/o/"),)),
+        ("outputs.train_url=obs://b-1/o/", "outputs", (Channel("train_url", "obs://b-1/o/"),)),
         ("code.ignore=data/, *.ckpt", "ignore", ("data/", "*.ckpt")),
     ],
 )
@@ -103,10 +116,25 @@ def test_one_setting_changes_one_thing(setting: str, field: str, value: object) 
     assert getattr(changed, field) == value
 
 
-@pytest.mark.parametrize("setting", ["lr", "=3", "resources.nodez=2", "resources.nodes=two"])
-def test_a_setting_that_means_nothing_is_refused(setting: str) -> None:
-    with pytest.raises(InvalidInput):
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("lr", "KEY=VALUE"), ("=3", "KEY=VALUE"), ("resources.nodez=2", "“resources.nodes”"),
+        ("resource.nodes=2", "“resources.nodes”"), ("resources.nodes=two", "a whole number"),
+        ("resources.preemptible=1", "true or false"), ("lr=nan", "a finite number"), ("job.target=lap", "“lab”"),
+        ("volumes.x=1", "not a key"), ("Resources.Flavor=x", "“resources.flavor”"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_means_nothing_is_refused(setting: str, said: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
         job_file.with_setting(job_file.parse(EXAMPLE), setting)
+    assert said in refused.value.sentence() and "Line" not in refused.value.sentence()
+
+
+def test_a_setting_of_an_input_leaves_alone_how_the_script_learns_of_it() -> None:
+    spec = job_file.with_setting(job_file.parse(CHANNELS), "inputs.data=obs://b-1/other/")
+    whole = Channel("data", "obs://b-1/other/", ChannelAccess.ENVIRONMENT, ChannelStyle.OBS, "/cache/d")
+    assert spec.inputs[1] == whole
 
 
 @pytest.mark.parametrize(
@@ -123,3 +151,58 @@ def test_a_key_of_the_form_without_its_table_is_refused(setting: str, meant: str
 def test_a_parameter_may_be_called_like_a_key_of_the_form() -> None:
     spec = job_file.with_setting(job_file.parse(EXAMPLE), "parameters.nodes=3")
     assert dict(job_file.with_setting(spec, "nodes=4").parameters)["nodes"] == 4
+
+
+CHANNELS = """\
+[inputs]
+plain = "obs://b-1/a/"
+data = { from = "obs://b-1/d/", as = "environment", style = "obs", local_dir = "/cache/d" }
+
+[outputs]
+out = { to = "obs://b-1/o/", as = "environment" }
+"""
+
+
+def test_an_input_is_a_place_or_a_table_that_says_how_the_script_learns_of_it() -> None:
+    spec = job_file.parse(CHANNELS)
+    whole = Channel("data", "obs://b-1/d/", ChannelAccess.ENVIRONMENT, ChannelStyle.OBS, "/cache/d")
+    assert spec.inputs == (Channel("plain", "obs://b-1/a/"), whole)
+    assert spec.outputs == (Channel("out", "obs://b-1/o/", ChannelAccess.ENVIRONMENT),)
+    assert 'plain = "obs://b-1/a/"' in job_file.to_toml(spec)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ("from =", "frm =", "not “frm”"),
+        ('"environment", style', '"file", style', "“parameter”, “environment”"),
+        ('"obs://b-1/a/"', "3", "an OBS path in quotes"),
+    ],
+)
+def test_a_wrong_input_is_named_with_its_line(before: str, after: str, wanted: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        job_file.parse(CHANNELS.replace(before, after, 1))
+    assert "Line " in refused.value.sentence() and "Line ?" not in refused.value.sentence()
+    assert wanted in refused.value.sentence()
+
+
+def test_volumes_tags_and_notifications_have_tables_of_their_own() -> None:
+    spec = job_file.parse(
+        '[tags]\nteam = "cv"\n[notifications]\ntopic = "urn:smn:x"\nevents = ["JobFailed"]\n'
+        '[[volumes]]\nnfs = "10.0.0.1:/"\nmount = "/data"\nread_only = true\n'
+        '[[volumes]]\nobs = "obs://b-1/m/"\nmount = "/m"\n'
+    )
+    assert spec.tags == (("team", "cv"),)
+    assert (spec.notify_topic, spec.notify_events) == ("urn:smn:x", ("JobFailed",))
+    assert spec.volumes == (
+        Volume(VolumeKind.NFS, "10.0.0.1:/", "/data", read_only=True),
+        Volume(VolumeKind.OBS, "obs://b-1/m/", "/m"),
+    )
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_number_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(InvalidInput, match="Line 11"):
+        job_file.parse(EXAMPLE.replace("lr = 0.01", f"lr = {value}"))
+    # In the form of a run of before it stays what the script saw.
+    assert job_file.recall(EXAMPLE.replace("lr = 0.01", f"lr = {value}")).parameters[1] == ("lr", value)

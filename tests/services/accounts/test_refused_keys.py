@@ -20,6 +20,7 @@ from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import KeysRefused
 from traindeck.domain.jobs.job import RunState
+from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.domain.transfers.orders import Kind, Order
 from traindeck.domain.transfers.records import TransferState, WaitsFor
@@ -57,7 +58,7 @@ async def program(
 def mine(seconds: float = 0.0) -> dict[str, Any]:
     return {
         "target": "modelarts",
-        "outputs": (("train_url", "obs://rotating-bucket/out/{run}/"),),
+        "outputs": (Channel("train_url", "obs://rotating-bucket/out/{run}/"),),
         "log_to": "obs://rotating-bucket/log/{run}/",
         "parameters": (("seconds", seconds), ("lines", 3)),
     }

@@ -14,7 +14,7 @@ from support.servers.silent import SilentServer, unreachable_port
 from support.waiting import AT_ONCE_S, PATIENT_S, until
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider
-from traindeck.domain.jobs.job import JobSpec
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.http import bounds

@@ -9,8 +9,8 @@ import pytest
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_manifests import Bundle
-from traindeck.services.jobs.code_tree import CodeLimits
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from support.stores.way import Way
 from support.work_bench import BUCKET, Bench, code_in, spec
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import Conflict, ServiceTrouble
-from traindeck.domain.jobs.job import Run, RunState, Target
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs.code_upload import CodePlaces, remove_code
 

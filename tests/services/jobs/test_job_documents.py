@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from traindeck.domain.jobs.job import JobSpec, RunState
+from traindeck.domain.jobs.job import RunState
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs.modelarts.documents import (
     engine_of,
     flavor_of,
-    job_request,
     remote_job,
 )
+from traindeck.services.jobs.modelarts.request import job_request
 
 CODE = ObjectPath("demo", "runs/r1/code")
 SPEC = JobSpec(
@@ -25,8 +26,8 @@ SPEC = JobSpec(
     engine_version="pytorch_2.1",
     flavor="cpu",
     stop_after="2d",
-    inputs=(("data_url", " obs:/demo/data/ "), ("one", "demo/set.tar"), ("none", "")),
-    outputs=(("train_url", "s3://demo/out/{run}"),),
+    inputs=(Channel("data_url", " obs:/demo/data/ "), Channel("one", "demo/set.tar"), Channel("none", "")),
+    outputs=(Channel("train_url", "s3://demo/out/{run}"),),
     log_to="/demo/log/{run}",
     parameters=(("lr", 0.01), ("amp", True), ("epochs", 3), ("note", "a=1;b")),
     environment=(("A", "1"), ("PYTHONUNBUFFERED", "0")),
@@ -34,7 +35,7 @@ SPEC = JobSpec(
 
 
 def test_the_form_becomes_the_request() -> None:
-    assert job_request("digits-1", SPEC, CODE) == {
+    assert job_request("digits-1", SPEC.for_run("digits-1"), CODE) == {
         "kind": "job",
         "metadata": {"name": "digits-1", "workspace_id": "0", "description": "from the form"},
         "algorithm": {
@@ -107,7 +108,7 @@ def test_an_answer_becomes_a_job() -> None:
     assert job.state is RunState.FAILED
     assert job.created == datetime(2025, 11, 18, 8, 5, 5, tzinfo=UTC)
     assert job.started == datetime(2025, 11, 18, 8, 5, 15, tzinfo=UTC)
-    assert (job.duration_ms, job.tasks, job.exit_message) == (4200, ("worker-0", "worker-1"), "exit code 2")
+    assert (job.duration_ms, job.tasks, str(job.exit_message)) == (4200, ("worker-0", "worker-1"), "Exit code 2")
 
 
 @pytest.mark.parametrize(

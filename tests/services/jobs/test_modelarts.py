@@ -30,11 +30,13 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.jobs.job import JobSpec, RunState
+from traindeck.domain.jobs.job import RunState
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text
 from traindeck.services.accounts.connections import Connection
 from traindeck.services.http import bounds
-from traindeck.services.jobs.modelarts import adapter as modelarts
+from traindeck.services.jobs.modelarts import job_search
 from traindeck.services.jobs.modelarts.adapter import find_project
 from traindeck.services.jobs.modelarts.documents import engine_of, flavor_of, remote_job
 
@@ -58,7 +60,7 @@ def name() -> str:
 
 def spec(bucket: str, seconds: float = 0.0, **fields: Any) -> JobSpec:
     places: dict[str, object] = {
-        "outputs": (("train_url", f"obs://{bucket}/out/{{run}}/"),),
+        "outputs": (Channel("train_url", f"obs://{bucket}/out/{{run}}/"),),
         "log_to": f"obs://{bucket}/log/{{run}}/",
         "parameters": (("seconds", seconds),),
     }
@@ -137,7 +139,7 @@ async def test_a_name_is_found_exactly_and_a_second_job_of_it_is_a_conflict(way:
 
 
 async def test_a_name_is_found_on_a_later_page(way: Way, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelarts, "PAGE_JOBS", 2)
+    monkeypatch.setattr(job_search, "PAGE_JOBS", 2)
     code = await code_in(way, name)
     with way.training() as training:
         jobs = [await training.create(name + end, spec(code.bucket), code) for end in ("", "-1", "-2", "-3", "-4")]
@@ -470,7 +472,7 @@ ODD = [None, 7, "x", [], {}, [1], {"a": 1}, 1e999, "9" * 400, -1, True]
 def test_a_document_of_odd_values_is_read_as_far_as_it_makes_sense(odd: object) -> None:
     names = ("phase", "start_time", "duration", "tasks", "task_statuses")
     job = remote_job({"metadata": {"id": odd, "name": odd, "create_time": odd}, "status": dict.fromkeys(names, odd)})
-    assert isinstance(job.tasks, tuple) and isinstance(job.exit_message, str)
+    assert isinstance(job.tasks, tuple) and isinstance(job.exit_message, str | Text)
     assert remote_job({"metadata": odd, "status": odd}).id == ""
     flavor = flavor_of({"flavor_id": odd, "flavor_info": {"cpu": odd, "memory": odd, "npu": odd, "max_num": odd}})
     assert flavor.max_nodes is not None

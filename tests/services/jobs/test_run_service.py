@@ -13,6 +13,7 @@ from support.work_bench import BUCKET, Bench, code_in, spec
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.storage.objects import ObjectPath
 
 WRITER = """
@@ -101,7 +102,7 @@ async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_p
 async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.prepare()
-        outputs = tuple((name, f"obs://{BUCKET}/{name}/{{run}}/") for name in ("train_url", "metrics"))
+        outputs = tuple(Channel(name, f"obs://{BUCKET}/{name}/{{run}}/") for name in ("train_url", "metrics"))
         run = await bench.records.add(replace(recorded("aa11", "several"), spec=spec(outputs=outputs)))
         for name in ("train_url", "metrics"):
             await way.put(name.encode(), ObjectPath(BUCKET, f"{name}/several/file"))
@@ -113,7 +114,7 @@ async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path
 async def test_an_output_that_is_not_there_does_not_keep_the_others_away(way: Way, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.prepare()
-        outputs = tuple((name, f"obs://{BUCKET}/{name}/{{run}}/") for name in ("none", "metrics"))
+        outputs = tuple(Channel(name, f"obs://{BUCKET}/{name}/{{run}}/") for name in ("none", "metrics"))
         run = await bench.records.add(replace(recorded("aa11", "partly"), spec=spec(outputs=outputs)))
         await way.put(b"metrics", ObjectPath(BUCKET, "metrics/partly/file"))
         with pytest.raises(NotFound, match="none/partly"):

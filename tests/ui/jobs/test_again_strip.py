@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow
 from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
 from support.waiting import until
-from traindeck.domain.jobs.job import Target
+from traindeck.domain.jobs.job_spec import Target
 from traindeck.ui.jobs.again_strip import AgainStrip
 from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.kit.theme import Theme

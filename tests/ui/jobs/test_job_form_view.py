@@ -23,7 +23,8 @@ from support.folder_cloud import (
 from support.panel_bench import drop, let_go, light_theme
 from support.waiting import until
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec, Run
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.ui.jobs.job_form_view import JobFormView
@@ -106,7 +107,7 @@ async def test_a_job_is_typed_and_submitted_by_hand(tmp_path: Path, theme: Theme
             await until(lambda: table.state() != QAbstractItemView.State.EditingState)
         qtbot.mouseClick(on.view.submit, Qt.MouseButton.LeftButton)
         await until(lambda: on.sent)
-        assert on.sent[0].spec.outputs == (("train_url", "obs://digits/out/{run}/"),)
+        assert on.sent[0].spec.outputs == (Channel("train_url", "obs://digits/out/{run}/"),)
 
 
 async def test_five_clicks_and_the_key_make_one_job(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
@@ -140,7 +141,7 @@ async def test_mistakes_stand_over_the_button_and_the_first_gets_the_focus(
     async with bench(tmp_path, theme, qtbot, digits_spec(stop_after="", environment=(("MA_X", "1"),))) as on:
         assert on.error("stop_after") == ""
         qtbot.mouseClick(on.view.submit, Qt.MouseButton.LeftButton)
-        assert "whole hours" in on.error("stop_after")
+        assert "Enter when to stop" in on.error("stop_after")
         assert "MA_X" in on.error("environment")
         assert on.view.more.button.isChecked(), "the field with the mistake is unfolded"
         on.view.more.unfold(False)
@@ -347,11 +348,11 @@ async def test_objects_dropped_on_a_field_give_it_their_address(tmp_path: Path, 
 
         first = mime_of(Carried("lab", (data,)))
         assert let_go(on.view, first, over(0)) == Qt.DropAction.CopyAction
-        assert on.form.state.spec.inputs == (("data_url", "obs://digits/more data/"),)
+        assert on.form.state.spec.inputs == (Channel("data_url", "obs://digits/more data/"),)
         two = mime_of(Carried("lab", (data, ObjectPath("digits", "labels.csv"))))
         assert let_go(on.view, two, over(1)) == Qt.DropAction.CopyAction
         assert on.form.state.spec.inputs[1:] == (
-            ("more_data", "obs://digits/more data/"), ("labels_csv", "obs://digits/labels.csv"),
+            Channel("more_data", "obs://digits/more data/"), Channel("labels_csv", "obs://digits/labels.csv"),
         )  # fmt: skip
         name = on.editor("name")
         assert let_go(on.view, first, name.mapTo(on.view, name.rect().center())) is None

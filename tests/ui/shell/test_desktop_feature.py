@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from support.frame_bench import Frame, frame
 from support.waiting import fail_with, until
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.shell.desktop_feature import DesktopFeature, Tray
 from traindeck.ui.shell.feature import Feature, Shell

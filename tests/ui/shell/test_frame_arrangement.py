@@ -31,6 +31,7 @@ from shiboken6 import isValid
 from support.frame_bench import BOTTOM, Frame, frame
 from support.qt_support import until
 from support.waiting import fail_with
+from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.shell.dock_titles import DockButtons, DockTitle
 from traindeck.ui.shell.main_window import SMALLEST_SIZE, make_frame
@@ -209,6 +210,27 @@ async def test_one_panel_gets_the_whole_window_and_gives_it_back(
             at.window.tabs.currentWidget().setFocus()
             qtbot.keyClick(at.window, Qt.Key.Key_F11)
             await until(lambda: at.window.tabs.width() == at.window.width())
+
+
+async def test_a_banner_stands_as_long_as_its_condition_whatever_is_arranged(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """Qt keeps with the docks whether the place of the banner is shown."""
+    async with TaskScope(fail_with) as scope:
+        with shown(qapp, scope, tmp_path) as at:
+            await in_sight(at)
+            place = at.window.notice_bar.parentWidget()
+            assert place is not None and not place.isVisible()
+            at.window.reset_layout()
+            assert not place.isVisible()
+            at.notices.hold("lab", text("The Lab is stopped."))
+            assert at.window.notice_bar.isVisible()
+            at.window.reset_layout()
+            assert at.window.notice_bar.isVisible()
+            qtbot.keyClick(at.window, Qt.Key.Key_F11)
+            at.notices.clear("lab")
+            qtbot.keyClick(at.window, Qt.Key.Key_F11)
+            assert not place.isVisible()
 
 
 @pytest.mark.parametrize("size", [SMALLEST_SIZE, (960, 540), (1024, 600), (1280, 800)])

@@ -21,7 +21,8 @@ from support.waiting import fail_with
 from traindeck.domain import texts
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import Unexpected, Unreachable
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Kind

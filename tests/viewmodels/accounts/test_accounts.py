@@ -7,7 +7,7 @@ from pathlib import Path
 from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.waiting import until
 from traindeck.domain.accounts.profiles import LAB, NO_PROFILE
-from traindeck.domain.jobs.job import Target
+from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.texts import Text
 from traindeck.viewmodels.accounts.accounts import Accounts, is_kept_here
 from traindeck.viewmodels.jobs.job_form import JobForm

@@ -24,9 +24,10 @@ from support.folder_cloud import (
 )
 from support.waiting import until
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec, Run, Target
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.viewmodels.jobs.form_draft import FormDraft, draft_of
-from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, merged, rows_from_text, rows_of, with_rows
+from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, rows_of, with_rows
 from traindeck.viewmodels.jobs.job_form import FormState, JobForm
 
 _SCALARS = st.one_of(
@@ -62,13 +63,6 @@ def test_what_is_typed_is_what_the_script_sees() -> None:
     rows = (("lr", "1e-3"), ("n", "32"), ("on", "true"), ("id", "007"), ("half", "0.50"), ("x", "nan"), ("", ""))
     spec = with_rows(JobSpec(), "parameters", rows, JobSpec())
     assert dict(spec.parameters) == {"lr": "1e-3", "n": 32, "on": True, "id": "007", "half": "0.50", "x": "nan"}
-
-
-def test_pasted_parameters_are_understood_in_the_usual_spellings() -> None:
-    assert rows_from_text("a=1;b=x y;") == (("a", "1"), ("b", "x y"))
-    assert rows_from_text("--lr=0.1 --epochs=3") == (("lr", "0.1"), ("epochs", "3"))
-    assert rows_from_text("a: 1\r\nb = 'two'\n\nc") == (("a", "1"), ("b", "two"), ("c", ""))
-    assert merged((("a", "1"), ("b", "2"), ("", "")), (("b", "3"), ("c", "4"))) == (("a", "1"), ("b", "3"), ("c", "4"))
 
 
 async def test_mistakes_are_shown_where_one_has_been_and_all_of_them_after_submit(tmp_path: Path) -> None:

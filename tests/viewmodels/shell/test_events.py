@@ -10,7 +10,8 @@ from typing import cast
 from support.waiting import fail_with, until
 from traindeck.domain.errors import KeysRefused
 from traindeck.domain.events import KeptEvent
-from traindeck.domain.jobs.job import JobSpec, Run, RunState
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.orders import Kind
 from traindeck.runtime.blocking import BlockingCalls

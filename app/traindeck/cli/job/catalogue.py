@@ -10,7 +10,7 @@ from traindeck.cli.main import Call
 from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
-    from traindeck.domain.jobs.job import Choices
+    from traindeck.domain.jobs.choices import Choices
 
 
 async def engines(call: Call) -> int:

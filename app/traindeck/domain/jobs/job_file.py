@@ -2,60 +2,54 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs.job import JobSpec, Scalar, Target
+from traindeck.domain.jobs.file_values import WrongValueError, from_toml, to_toml_value
+from traindeck.domain.jobs.form_field import FieldKind, FormField, nearest
+from traindeck.domain.jobs.form_fields import FIELDS, TABLES, whole_table
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.parameter_text import scalar_of
 from traindeck.domain.texts import text
 
-# Every key of the file and the field of the form it stands for, once and in the order of the file. The names in a
-# table without keys are the user's own.
-_TABLES: dict[str, dict[str, str]] = {
-    "job": {"name": "name", "target": "target", "description": "description"},
-    "code": {"folder": "code_folder", "boot": "boot", "command": "command", "ignore": "ignore"},
-    "engine": {"name": "engine", "version": "engine_version", "image": "image"},
-    "resources": {
-        "flavor": "flavor", "nodes": "nodes", "pool": "pool", "stop_after": "stop_after", "priority": "priority",
-    },
-    "inputs": {},
-    "outputs": {},
-    "logs": {"to": "log_to"},
-    "parameters": {},
-    "environment": {},
-    "checkpoint": {"folder": "checkpoint_folder", "pattern": "checkpoint_pattern"},
-}  # fmt: skip
-_DEFAULTS = JobSpec()
+_ALWAYS = ("name", "target", "nodes")
 
 
 def parse(source: str) -> JobSpec:
     """The form a job file describes; every mistake is named with its line."""
     fields: dict[str, Any] = {}
     for table, content in _document(source).items():
-        if table not in _TABLES:
-            raise _unknown(source, "", table, [*_TABLES])
-        if not isinstance(content, Mapping):
-            raise _wrong(source, "", table, text("a table, written [{table}]", table=table))
+        if table not in TABLES:
+            raise _unknown(source, "", table, [*TABLES])
         fields.update(_table(source, table, content))
     return JobSpec(**fields)
 
 
 def recall(source: str) -> JobSpec:
     """The form of an old run, without what a newer TrainDeck wrote into it and this one does not know."""
-    known: dict[str, dict[str, Any]] = {}
+    fields: dict[str, Any] = {}
     for table, content in _document(source).items():
-        if table not in _TABLES or not isinstance(content, Mapping):
+        if table not in TABLES:
             continue
-        for name, value in content.items():
+        for part in _parts(content):
             try:
-                _table(source, table, {name: value})
+                read = _table(source, table, part, is_lenient=True)
             except InvalidInput:
                 continue
-            known.setdefault(table, {})[name] = value
-    return JobSpec(**{name: value for table in known for name, value in _table(source, table, known[table]).items()})
+            for name, value in read.items():
+                fields[name] = (*fields.get(name, ()), *value) if whole_table(table) else value
+    return JobSpec(**fields)
+
+
+def _parts(content: object) -> list[Any]:
+    """What can be read or not read on its own."""
+    if isinstance(content, Mapping):
+        return [{name: value} for name, value in content.items()]
+    return [[row] for row in content] if isinstance(content, list) else []
 
 
 def _document(source: str) -> dict[str, Any]:
@@ -68,10 +62,28 @@ def _document(source: str) -> dict[str, Any]:
         ) from error
 
 
-def _table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    if not _TABLES[table]:
-        return {table: _free_table(source, table, content)}
-    return _fixed_table(source, table, content)
+def _table(source: str, table: str, content: Any, *, is_lenient: bool = False) -> dict[str, Any]:
+    field = whole_table(table)
+    if field is not None and field.kind is FieldKind.VOLUMES:
+        return {field.name: _read(source, field, "", content, is_lenient=is_lenient)}
+    if not isinstance(content, Mapping):
+        raise _wrong(source, "", table, text("a table, written [{table}]", table=table))
+    if field is not None:
+        return {field.name: tuple(_read(source, field, name, content[name], is_lenient=is_lenient) for name in content)}
+    known = TABLES[table]
+    fields: dict[str, Any] = {}
+    for key, value in content.items():
+        if key not in known:
+            raise _unknown(source, table, key, [*known])
+        fields[known[key].name] = _read(source, known[key], key, value, is_lenient=is_lenient)
+    return fields
+
+
+def _read(source: str, field: FormField, key: str, value: object, *, is_lenient: bool) -> Any:
+    try:
+        return from_toml(field, key, value, is_lenient=is_lenient)
+    except WrongValueError as wrong:
+        raise _wrong(source, field.table if key else "", key or field.table, wrong.wanted) from wrong
 
 
 def to_toml(spec: JobSpec) -> str:
@@ -79,18 +91,29 @@ def to_toml(spec: JobSpec) -> str:
     import tomlkit  # slow to load, and most only read
 
     document = tomlkit.document()
-    for table_name, keys in _TABLES.items():
+    for table_name, fields in TABLES.items():
+        field = whole_table(table_name)
+        if field is not None and field.kind is FieldKind.VOLUMES:
+            if rows := getattr(spec, field.name):
+                document.add(table_name, tomlkit.item([to_toml_value(field, row) for row in rows]))
+            continue
         table = tomlkit.table()
-        for name, value in () if keys else getattr(spec, table_name):
-            table.add(name, value)
-        for key, field in keys.items():
-            value = getattr(spec, field)
-            if value != getattr(_DEFAULTS, field) or field in ("name", "target", "nodes"):
-                kind = _kind_of(field)
-                table.add(key, list(value) if kind is tuple else kind(value))
+        for key, value in _written(spec, fields, field).items():
+            table.add(key, value)
         if len(table) > 0:
             document.add(table_name, table)
     return tomlkit.dumps(document)
+
+
+def _written(spec: JobSpec, fields: Mapping[str, FormField], whole: FormField | None) -> dict[str, Any]:
+    """What stands in a table: its rows, or its keys that are not as they are without being written."""
+    if whole is not None:
+        return dict(to_toml_value(whole, row) for row in getattr(spec, whole.name))
+    return {
+        key: to_toml_value(field, getattr(spec, field.name))
+        for key, field in fields.items()
+        if getattr(spec, field.name) != field.default or field.name in _ALWAYS
+    }
 
 
 def with_setting(spec: JobSpec, setting: str) -> JobSpec:
@@ -102,27 +125,62 @@ def with_setting(spec: JobSpec, setting: str) -> JobSpec:
             text("“{setting}” is not KEY=VALUE.", setting=setting),
             text("Enter for example lr=0.01 or resources.nodes=2."),
         )
-    import tomlkit
-
     table, dot, key = name.partition(".")
-    if not dot or table not in _TABLES:
+    if not dot:
         _refuse_form_key(spec, name)
         table, key = "parameters", name
-    changed = tomlkit.parse(to_toml(spec))
-    if table not in changed:
-        changed.add(table, tomlkit.table())
-    field = _TABLES[table].get(key)
-    kind = _kind_of(field) if field else str if table in ("inputs", "outputs", "environment") else None
-    if kind is tuple:
-        changed[table][key] = [part.strip() for part in value.split(",") if part.strip()]
-    else:
-        changed[table][key] = value if kind is str else scalar_of(value)
-    return parse(tomlkit.dumps(changed))
+    field = TABLES.get(table, {}).get(key) or (whole_table(table) if table in TABLES else None)
+    if field is None or field.kind is FieldKind.VOLUMES:
+        raise _no_setting(name)
+    try:
+        return _with_value(spec, field, key, _typed(field, value))
+    except WrongValueError as wrong:
+        raise InvalidInput(
+            text("“{setting}” has the wrong kind of value.", setting=setting),
+            text("It must be {wanted}.", wanted=wrong.wanted),
+        ) from wrong
+
+
+def _typed(field: FormField, value: str) -> Any:
+    """What would stand in the file for what was typed."""
+    match field.kind:
+        case FieldKind.LIST:
+            return [part.strip() for part in value.split(",") if part.strip()]
+        case FieldKind.WHOLE | FieldKind.YES_NO | FieldKind.PARAMETERS:
+            return scalar_of(value)
+        case _:
+            return value
+
+
+def _with_value(spec: JobSpec, field: FormField, key: str, value: Any) -> JobSpec:
+    read = from_toml(field, key, value)
+    if not field.is_table:
+        return replace(spec, **{field.name: read})
+    rows = getattr(spec, field.name)
+    if field.kind is FieldKind.CHANNELS:
+        # How the script learns of it stays; only the place is another one.
+        known = {channel.name: channel for channel in rows}
+        known[key] = replace(known.get(key, read), place=read.place)
+        return replace(spec, **dict[str, Any]({field.name: tuple(known.values())}))
+    return replace(spec, **dict[str, Any]({field.name: tuple({**dict(rows), key: read[1]}.items())}))
+
+
+def _no_setting(name: str) -> InvalidInput:
+    places = [field.place for field in FIELDS if field.key]
+    # The table counts as much as the key: both may be mistyped.
+    near = nearest(name, places, 0.6)
+    tables = ", ".join(f"{table}.NAME" for table in TABLES if whole_table(table) and table != "volumes")
+    return InvalidInput(
+        text("“{key}” is not a key of a job file.", key=name),
+        text("Did you mean “{nearest}”?", nearest=near)
+        if near
+        else text("Known here: {known}.", known=", ".join([*places, tables])),
+    )
 
 
 def _refuse_form_key(spec: JobSpec, name: str) -> None:
     """A key of the form written without its table would become a parameter, and the form stay as it is."""
-    meant = [f"{table}.{key}" for table, keys in _TABLES.items() for key, field in keys.items() if name in (key, field)]
+    meant = [field.place for field in FIELDS if field.key and name in (field.key, field.name)]
     if meant and name not in dict(spec.parameters):
         raise InvalidInput(
             text("“{key}” is a key of the job file and needs its table.", key=name),
@@ -130,60 +188,12 @@ def _refuse_form_key(spec: JobSpec, name: str) -> None:
         )
 
 
-def scalar_of(value: str) -> Scalar:
-    """`3`, `0.1` and `true` as what they look like; everything else is text."""
-    value = value.strip()
-    try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return value
-    return parsed if isinstance(parsed, (int, float, bool)) else value
-
-
-def _kind_of(field: str) -> type:
-    kind = type(getattr(_DEFAULTS, field))
-    return str if issubclass(kind, str) else kind
-
-
-def _fixed_table(source: str, table: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    known = _TABLES[table]
-    fields: dict[str, Any] = {}
-    for name, value in content.items():
-        if name not in known:
-            raise _unknown(source, table, name, [*known])
-        kind = _kind_of(known[name])
-        if kind is tuple:
-            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-                raise _wrong(source, table, name, text("a list of strings"))
-            value = tuple(value)
-        elif not isinstance(value, kind) or isinstance(value, bool):
-            raise _wrong(source, table, name, text("a whole number") if kind is int else text("a string in quotes"))
-        fields[known[name]] = value
-    if "target" in fields:
-        try:
-            fields["target"] = Target(fields["target"])
-        except ValueError as error:
-            choices = ", ".join(f"“{target}”" for target in Target)
-            raise _wrong(source, table, "target", text("one of {choices}", choices=choices)) from error
-    return fields
-
-
-def _free_table(source: str, table: str, content: Mapping[str, Any]) -> tuple[tuple[str, Scalar], ...]:
-    only_text = table != "parameters"
-    for name, value in content.items():
-        if only_text and not isinstance(value, str):
-            raise _wrong(source, table, name, text("a string in quotes"))
-        if not isinstance(value, (str, int, float, bool)):
-            raise _wrong(source, table, name, text("a string, a number, true or false"))
-    return tuple(content.items())
-
-
 def line_of(source: str, table: str, key: str) -> int | None:
     """The line a key stands on, so that an error can point there."""
     inside = ""
     wanted = re.compile(rf"""\s*(?:"{re.escape(key)}"|'{re.escape(key)}'|{re.escape(key)})\s*=""")
     for number, line in enumerate(source.splitlines(), start=1):
-        header = re.match(r"\s*\[\s*([^\]]+?)\s*\]", line)
+        header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
         if header:
             inside = header[1].strip("\"'")
             if not table and inside == key:
@@ -194,12 +204,12 @@ def line_of(source: str, table: str, key: str) -> int | None:
 
 
 def _unknown(source: str, table: str, key: str, known: list[str]) -> InvalidInput:
-    nearest = difflib.get_close_matches(key, known, 1, 0.5)
+    near = nearest(key, known)
     place = f"[{table}] {key}" if table else f"[{key}]"
     return InvalidInput(
         text("Line {line}: “{key}” is not a key of a job file.", line=line_of(source, table, key) or "?", key=place),
-        text("Did you mean “{nearest}”?", nearest=nearest[0])
-        if nearest
+        text("Did you mean “{nearest}”?", nearest=near)
+        if near
         else text("Known here: {known}.", known=", ".join(known)),
     )
 
@@ -209,3 +219,26 @@ def _wrong(source: str, table: str, key: str, wanted: object) -> InvalidInput:
         text("Line {line}: “{key}” has the wrong kind of value.", line=line_of(source, table, key) or "?", key=key),
         text("It must be {wanted}.", wanted=wanted),
     )
+
+
+def rewritten(source: str, spec: JobSpec) -> str:
+    """The same file for this form: only what changes is written anew, and comments stay."""
+    import tomlkit
+
+    before, document, wanted = parse(source), tomlkit.parse(source), tomlkit.parse(to_toml(spec))
+    for field in FIELDS:
+        if getattr(before, field.name) == getattr(spec, field.name):
+            continue
+        new = wanted.get(field.table)
+        if new is None or not isinstance(new, dict) or not isinstance(document.get(field.table), dict):
+            document.pop(field.table, None)
+            if new is not None:
+                document.add(field.table, new)
+            continue
+        table = document[field.table]
+        for key in [field.key] if field.key else [*table, *(key for key in new if key not in table)]:
+            if key not in new:
+                table.pop(key, None)
+            elif table.get(key) != new[key]:
+                table[key] = new[key]
+    return tomlkit.dumps(document)

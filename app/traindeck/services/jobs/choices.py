@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from traindeck.domain.jobs.job import Choices
+from traindeck.domain.jobs.choices import Choices
 from traindeck.services.accounts.connections import Connections
 
 _KEEP_S = 300.0

@@ -152,9 +152,8 @@ class BlobStore:
     def checked(self, blob: BlobName) -> Path:
         """Where it is; LocalTrouble: it is not what its name says any more."""
         place = self.place(blob.sha256)
-        with local_errors(place), place.open("rb") as reader:
-            if hashlib.file_digest(reader, "sha256").hexdigest() == blob.sha256:
-                return place
+        if sha256_of(place, CancelToken()) == blob.sha256:
+            return place
         raise LocalTrouble(
             text("“{place}” was changed after it was frozen.", place=str(place)),
             text("Submit the job again from its folder: the file is frozen anew."),
@@ -188,3 +187,12 @@ def _same(one: os.stat_result, other: os.stat_result) -> bool:
 def _as_file(path: str, flags: int) -> int:
     """A link or a pipe that took the place of a file since the look is not followed, and not waited for."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def sha256_of(place: Path, token: CancelToken) -> str:
+    digest = hashlib.sha256()
+    with local_errors(place), open(place, "rb", buffering=0, opener=_as_file) as reader:
+        while block := reader.read(_BLOCK):
+            token.check()
+            digest.update(block)
+    return digest.hexdigest()

@@ -6,6 +6,7 @@ import asyncio
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -18,12 +19,14 @@ from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.records import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors, our_folder, write_whole
-from traindeck.services.jobs.code_blobs import BlobStore, Intake
+from traindeck.services.jobs.code_blobs import BlobStore, Intake, sha256_of
+from traindeck.services.jobs.code_changes import CodeSide
+from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_manifests import Bundle, FrozenFile, bundle_in, bundle_of, manifest_of
 from traindeck.services.jobs.code_origin import GitState, origin_of
 from traindeck.services.jobs.code_sent import SentBlobs
 from traindeck.services.jobs.code_stamps import CodeStamps, KnownFile, is_settled
-from traindeck.services.jobs.code_tree import CodeEntry, CodeLimits, CodeTree, FileStamp, scanned
+from traindeck.services.jobs.code_tree import CodeEntry, CodeTree, FileStamp, FrozenCode, scanned, tree_of
 from traindeck.services.storage.data_ports import Body
 from traindeck.services.transfers.bodies import look, stretch
 from traindeck.services.transfers.pace import RateLimit
@@ -50,7 +53,12 @@ class CodeLook:
 
     tree: CodeTree
     new: tuple[str, ...]
-    """Those of its files whose content is not kept here yet, as far as that can be told without reading them."""
+    """Those of its files whose content would be sent, as far as that can be told without reading them."""
+
+    @property
+    def new_bytes(self) -> int:
+        wanted = set(self.new)
+        return sum(entry.size_bytes or 0 for entry in self.tree.taken if entry.path in wanted)
 
 
 class CodeBundles:
@@ -72,9 +80,13 @@ class CodeBundles:
         self._clock_ns = clock_ns
         self.limits = limits
 
-    async def look(self, folder: Path, ignore: Sequence[str]) -> CodeLook:
+    async def look(self, folder: Path, ignore: Sequence[str], where: str = "") -> CodeLook:
         """What would be frozen; nothing is refused, for it may still be only looked at."""
-        return await self._calls.run(lambda token: self._look(folder, ignore, token))
+        return await self._calls.run(lambda token: self._look(folder, ignore, where, token))
+
+    async def side_of(self, folder: Path, ignore: Sequence[str]) -> CodeSide:
+        """A folder as it is now, for comparing; what did not change is not read."""
+        return await self._calls.run(lambda token: self._side_of(folder, ignore, token))
 
     @asynccontextmanager
     async def frozen(self, folder: Path, boot: str, ignore: Sequence[str]) -> AsyncIterator[Bundle]:
@@ -120,7 +132,7 @@ class CodeBundles:
         """For sending it; LocalTrouble: it is not what it was when it was frozen."""
 
         def read(token: CancelToken) -> Body:
-            place = self._blobs.checked(file.blob)
+            place = self.checked(file)
             item = look(place, Item(file.path, file.path))
             return stretch(place, item, 0, item.size_bytes, self._calls, RateLimit(), token, bytes.fromhex(file.md5))
 
@@ -138,6 +150,22 @@ class CodeBundles:
         contents = {file.sha256 for file in bundle.files}
         await self._calls.run(lambda _: self._sent.add(where, contents))
 
+    def checked(self, file: FrozenFile) -> Path:
+        """The same; LocalTrouble: it is not what it was when it was frozen. Blocks."""
+        return self._blobs.checked(file.blob)
+
+    def has_content(self, place: Path, file: FrozenFile) -> bool:
+        """Whether this file is that one, byte by byte; blocks."""
+        found = place.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size != file.size_bytes:
+            return False
+        return sha256_of(place, CancelToken()) == file.sha256
+
+    def as_code(self, bundle: Bundle) -> FrozenCode:
+        """For those who look at code, frozen or not."""
+        tree = tree_of(self._folder, {file.path: file.size_bytes for file in bundle.files})
+        return FrozenCode(tree, {file.path: self.place(file) for file in bundle.files})
+
     def place(self, file: FrozenFile) -> Path:
         """Where its content is; it is only read there."""
         return self._blobs.place(file.sha256)
@@ -151,10 +179,28 @@ class CodeBundles:
         finally:
             await self._calls.run(lambda _: claim.unlink(missing_ok=True))
 
-    def _look(self, folder: Path, ignore: Sequence[str], token: CancelToken) -> CodeLook:
+    def _look(self, folder: Path, ignore: Sequence[str], where: str, token: CancelToken) -> CodeLook:
+        tree = scanned(folder, ignore, token)
+        known, sent = self._stamps.of(tree.root), self._sent.at(where)
+
+        def is_new(entry: CodeEntry) -> bool:
+            found = self._known(known, entry)
+            return found is None or (bool(where) and found.blob.sha256 not in sent)
+
+        return CodeLook(tree, tuple(entry.path for entry in tree.taken if is_new(entry)))
+
+    def _side_of(self, folder: Path, ignore: Sequence[str], token: CancelToken) -> CodeSide:
         tree = scanned(folder, ignore, token)
         known = self._stamps.of(tree.root)
-        return CodeLook(tree, tuple(entry.path for entry in tree.taken if self._known(known, entry) is None))
+        contents, places = {}, {}
+        for entry in tree.taken:
+            token.check()
+            place = _source_of(tree.root, entry)
+            found = known.get(entry.path)
+            is_same = found is not None and found.is_still(entry.stamp, entry.size_bytes)
+            contents[entry.path] = found.blob.sha256 if found is not None and is_same else sha256_of(place, token)
+            places[entry.path] = place
+        return CodeSide(contents, places)
 
     def _freeze(self, folder: Path, boot: str, ignore: Sequence[str], claim: Path, token: CancelToken) -> Bundle:
         tree = scanned(folder, ignore, token)
@@ -307,9 +353,12 @@ def _claimed(folder: Path) -> set[str]:
 
 
 def _read_in(intake: Intake, root: Path, entry: CodeEntry, token: CancelToken) -> KnownFile:
-    source = root.joinpath(*PurePosixPath(entry.target or entry.path).parts)
-    blob, found = intake.take(source, entry.path, token)
+    blob, found = intake.take(_source_of(root, entry), entry.path, token)
     return KnownFile(FileStamp.of(found), blob)
+
+
+def _source_of(root: Path, entry: CodeEntry) -> Path:
+    return root.joinpath(*PurePosixPath(entry.target or entry.path).parts)
 
 
 def text_in_blob(place: Path) -> CodeText:

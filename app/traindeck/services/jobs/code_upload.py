@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
+from traindeck.domain.accounts.profiles import Profile
 from traindeck.domain.errors import Conflict, NoRight, NotFound, NotOffered, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.tasks import few_at_once
 from traindeck.services.accounts.connections import Connection
 from traindeck.services.jobs.code_bundles import CodeBundles
@@ -60,12 +61,17 @@ def _above(key: str) -> str:
     return key.rstrip("/").rpartition("/")[0] + "/"
 
 
+def place_of_blobs(account: Profile, places: CodePlaces) -> str:
+    """The Lab has another address each time it starts."""
+    return f"{'lab' if account.is_lab else account.obs_url} {places.blobs}"
+
+
 async def send_code(
     planes: Planes, connection: Connection, bundles: CodeBundles, bundle: Bundle, folder: ObjectPath, stage: OnStage
 ) -> None:
     """When this returns, the folder holds what the manifest says, as the service itself tells."""
-    places, account = CodePlaces(folder), connection.profile
-    where = f"{'lab' if account.is_lab else account.obs_url} {places.blobs}"
+    places = CodePlaces(folder)
+    where = place_of_blobs(connection.profile, places)
     known = await bundles.sent_to(where)
     async with planes.line(connection) as plane:
         upload = _Upload(plane, bundles, bundle, places, known, partial(planes.on_main, stage))
@@ -195,8 +201,14 @@ class _Upload:
 
     def _is_placed(self, file: FrozenFile, etag: str) -> None:
         self.etags[file.path] = etag
-        words = text("Uploading the code: {done} of {all} files…", done=len(self.etags), all=len(self.bundle.files))
-        self.tell(words)
+        self.tell(
+            count_text(
+                "Uploading the code: {done} of {count} file…",
+                "Uploading the code: {done} of {count} files…",
+                len(self.bundle.files),
+                done=f"{len(self.etags):,}",
+            )
+        )
 
 
 def _is(row: ObjectRow, file: FrozenFile, etag: str) -> bool:

@@ -68,7 +68,10 @@ class RunService:
         return found[0]
 
     async def stop(self, run_id: str) -> Run:
+        """Ask for the end; the run is over when the service says so. One that is over stays as it is."""
         run = await self.records.existing(run_id)
+        if run.state.is_over and run.state.is_remote:
+            return run
         if not run.state.is_remote:
             raise Conflict(
                 text("“{name}” has no job that could be stopped.", name=run.name),
@@ -104,8 +107,8 @@ class RunService:
         run = await self.records.existing(run_id)
         storage = (await self.connections.open(run.profile)).storage
         found: list[ObjectEntry] = []
-        for _, place in run.spec.for_run(run.name).outputs:
-            async for page in storage.entries(ObjectPath.parse(place).as_folder(), recursive=True):
+        for channel in run.filled_spec.outputs:
+            async for page in storage.entries(ObjectPath.parse(channel.place).as_folder(), recursive=True):
                 found += page
         return found
 
@@ -114,13 +117,13 @@ class RunService:
     ) -> list[Path]:
         """Bring every output folder into a folder of its name below `target`."""
         run = await self.records.existing(run_id)
-        outputs = run.spec.for_run(run.name).outputs
+        outputs = run.filled_spec.outputs
         fetched: list[Path] = []
         outcomes = Outcomes()
-        for name, place in outputs:
-            source = ObjectPath.parse(place).as_folder()
-            into = target / name if len(outputs) > 1 else target
-            with outcomes.one(name):
+        for channel in outputs:
+            source = ObjectPath.parse(channel.place).as_folder()
+            into = target / channel.name if len(outputs) > 1 else target
+            with outcomes.one(channel.name):
                 fetched += await self.transfers.fetch(run.profile, source, into)
                 if on_file:
                     on_file(source, into)

@@ -10,7 +10,7 @@ from pathlib import Path
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import Conflict
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import JobSpec
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
@@ -98,8 +98,8 @@ class SampleProject:
         """Whether any had to be sent."""
         has_sent = False
         storage = (await self.connections.open(LAB)).storage
-        for _, url in spec.inputs:
-            data = ObjectPath.parse(url).as_folder()
+        for channel in spec.inputs:
+            data = ObjectPath.parse(channel.place).as_folder()
             await storage.create_bucket(data.bucket)
             there = [entry async for page in storage.entries(data) for entry in page]
             if not there:

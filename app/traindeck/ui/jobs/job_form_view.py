@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.jobs.job import Choices, Flavor, JobSpec
+from traindeck.domain.jobs.choices import Choices, Flavor
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.jobs.check_list import CheckList
 from traindeck.ui.jobs.place_notes_view import PlaceNotesView
@@ -47,8 +48,10 @@ from traindeck.viewmodels.storage.moving import Carried
 
 _STOP_AFTER = ("1h", "4h", "12h", "1d", "none")
 _MOST_NODES = 1000
-_UNSEEN = ("command", "ignore", "priority", "checkpoint_folder", "checkpoint_pattern")
-"""In the job file alone."""
+_ON_ONE_LINE = (
+    "name", "code_folder", "boot", "log_to", "target", "engine", "engine_version", "flavor", "stop_after", "nodes",
+    "description", "image", "pool",
+)  # fmt: skip
 _MORE = ("nodes", "environment", "description", "image", "pool")
 _USUAL = JobSpec()
 
@@ -61,8 +64,8 @@ class JobFormView(QWidget):
         self._form = form
         self._places = places
         self._theme = theme
-        one_line = [str(words) for name, words in LABELS.items() if name not in (*ROW_FIELDS, *_UNSEEN)]
-        self._label_width = max(self.fontMetrics().horizontalAdvance(words) for words in one_line) + HALF
+        widths = [self.fontMetrics().horizontalAdvance(str(LABELS[name])) for name in _ON_ONE_LINE]
+        self._label_width = max(widths) + HALF
         self._is_more_needed = False
         self.notes: dict[str, PlaceNotesView] = {}
         self._guard = WheelGuard(self)

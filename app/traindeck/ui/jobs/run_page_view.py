@@ -84,7 +84,7 @@ class RunPageView(QWidget):
         if run is None or action is None or is_text:
             super().keyPressEvent(event)
         elif not event.isAutoRepeat() and action.fits(run):
-            action.act(run)
+            action.act([run])
 
     def _build(self) -> None:
         head = QWidget()
@@ -118,12 +118,12 @@ class RunPageView(QWidget):
     def _act(self) -> None:
         run = self.page.state.run
         if run is not None and (action := self._actions.get(head_action(run))) is not None:
-            action.act(run)
+            action.act([run])
 
     def _fill_menu(self) -> None:
         self._menu.clear()
         if run := self.page.state.run:
-            fill_menu(self._menu, run, list(self._actions.values()), head_action(run))
+            fill_menu(self._menu, [run], list(self._actions.values()), head_action(run))
 
     def _on_changed(self) -> None:
         run = self.page.state.run

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QSplitter, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QSplitter, QWidget
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.jobs.job import Run, duration_words
@@ -17,7 +17,7 @@ from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.table_models import RowsModel
-from traindeck.ui.kit.tables import NUMBERS, plain_table
+from traindeck.ui.kit.tables import NUMBERS, RowTable, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, tone_of
 from traindeck.viewmodels.ports import Tone
@@ -48,8 +48,8 @@ class NamedSizes(RowsModel[NamedSize]):
         return None
 
 
-def _files_table(model: NamedSizes, name: str) -> QTableView:
-    table = QTableView()
+def _files_table(model: NamedSizes, name: str) -> RowTable:
+    table = RowTable()
     plain_table(table, name)
     table.setModel(model)
     table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
@@ -190,7 +190,7 @@ class DetailsPart(QWidget):
 def _below(run: Run, entry: ObjectEntry) -> str:
     """Without the folder of the run, which all have in common."""
     whole = str(entry.path)
-    places = [f"{place.rstrip('/')}/" for _, place in run.spec.for_run(run.name).outputs]
+    places = [f"{channel.place.rstrip('/')}/" for channel in run.filled_spec.outputs]
     return next((whole.removeprefix(place) for place in places if len(places) == 1 and whole.startswith(place)), whole)
 
 

@@ -57,6 +57,17 @@ def _fill(box: QBoxLayout, parts: tuple[LayoutItem, ...], margins: Margins | Non
             box.addWidget(what, *place)
 
 
+def take_out(widgets: list[QWidget]) -> None:
+    """They are gone from sight and from their layout at once; the list is empty then."""
+    while widgets:
+        widget = widgets.pop()
+        widget.hide()
+        parent = widget.parentWidget()
+        if parent is not None and (layout := parent.layout()) is not None:
+            layout.removeWidget(widget)
+        widget.deleteLater()
+
+
 def line(*, upright: bool = False) -> QFrame:
     frame = QFrame()
     set_role(frame, "line-upright" if upright else "line")

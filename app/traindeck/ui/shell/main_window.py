@@ -88,6 +88,7 @@ class MainWindow(QMainWindow):
         self._noting = QTimer(self, singleShot=True, interval=_NOTE_MS)
         self._noting.timeout.connect(self.save_layout)
         self._watch_layout()
+        self.painted.connect(self.arrangements.fit_on_screen)
         notices.crashed.connect(self._show_report)
 
     # pages
@@ -96,6 +97,10 @@ class MainWindow(QMainWindow):
         """Bring the page to the front; `make` it when it is not there."""
         self._show_all()
         return self.tabs.open(key, title, make)
+
+    def give_page_room(self) -> None:
+        """In a low window, what stands below the page gives way to it."""
+        self._folding.give_way()
 
     def rename_tab(self, key: str, title: str) -> None:
         self.tabs.rename(key, title)
@@ -212,6 +217,7 @@ class MainWindow(QMainWindow):
         self._docks.whole_wanted.connect(self._toggle_whole)
         self._docks.left_alone.connect(self.give_page_keys)
         self.arrangements.changed.connect(self.commands.refresh)
+        self.arrangements.changed.connect(self.notice_bar.refresh)  # its place is shown as it was kept with the docks
 
     def _on_docks(self) -> None:
         self._folding.fit()

@@ -9,6 +9,7 @@ from datetime import date
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
 from traindeck.domain.errors import AppError, KeysRefused
+from traindeck.domain.jobs.parameter_text import rows_in
 from traindeck.domain.storage.bucket_settings import (
     COLD,
     CORS_METHODS,
@@ -39,7 +40,7 @@ from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import Days, boxed_row, help_label, number_box, one_line
 from traindeck.ui.kit.rules import RulesPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.form_values import merged, rows_from_text
+from traindeck.viewmodels.jobs.form_values import merged
 from traindeck.viewmodels.ports import Rows
 from traindeck.viewmodels.storage.buckets import BucketService, deleting_words
 
@@ -80,7 +81,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         self._form = QWidget()
         guard_wheel(*(days.number for days in self._days))
         self.lay_out_rules(
-            say("Rules are applied once a day. Objects deleted by a rule cannot be restored."), self._card()
+            say("Rules are applied once a day. Objects deleted by a rule cannot be undeleted."), self._card()
         )
         self.follow(*(line.textEdited for line in (self.name, self.prefix, self.date)))
         self.follow(self.is_enabled.clicked, self.on_date.clicked, *(days.edited for days in self._days))
@@ -184,7 +185,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
     async def _is_meant(self, rules: list[LifecycleRule]) -> bool:
         facts = [await self._about(rule) for rule in rules[:_MOST_COUNTED]]
         facts += [lifecycle_line(rule) for rule in rules[_MOST_COUNTED:]]
-        hint = "\n\n".join([*facts, say("Deleted objects cannot be restored.")])
+        hint = "\n\n".join([*facts, say("Deleted objects cannot be undeleted.")])
         question, action = say("These rules delete objects by themselves."), say("Save rules that delete objects")
         return await agreed(self.window(), question, hint, action)
 
@@ -339,7 +340,7 @@ class BucketTagsPage(PropertyPage):
         self.edited.emit()
 
     def _on_pasted(self, words: str) -> None:
-        self._on_rows(merged(self._rows, rows_from_text(words)))
+        self._on_rows(merged(self._rows, rows_in(words)))
 
     def _tags(self) -> Rows:
         return tuple((name.strip(), value.strip()) for name, value in self._rows)

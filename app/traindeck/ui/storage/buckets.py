@@ -24,6 +24,7 @@ from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import say, text
 from traindeck.ui.kit.cards import show_words
 from traindeck.ui.kit.dialogs import shown
+from traindeck.ui.kit.fields import label_of
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.property_page import sentence
@@ -78,10 +79,10 @@ class NewBucketDialog(QDialog):
         layout.setHorizontalSpacing(2 * SPACE)
         layout.setVerticalSpacing(SPACE)
         layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        layout.addRow(_buddy(say("&Name"), self.name), _stacked(self.name, self.problem, self.note))
+        layout.addRow(label_of(say("&Name"), self.name), _stacked(self.name, self.problem, self.note))
         layout.addRow(say("Region"), self.region)
-        layout.addRow(_buddy(say("&Storage class"), self.classes), self.classes)
-        layout.addRow(_buddy(say("&Access"), self.access), _stacked(self.access, self.meaning))
+        layout.addRow(label_of(say("&Storage class"), self.classes), self.classes)
+        layout.addRow(label_of(say("&Access"), self.access), _stacked(self.access, self.meaning))
         set_role(self.create_button, "primary")
         self.create_button.setDefault(True)
         self.buttons.addButton(self.create_button, QDialogButtonBox.ButtonRole.ActionRole)
@@ -136,13 +137,6 @@ class NewBucketDialog(QDialog):
         self.create_button.setEnabled(state.can_be_made)
         busy, rest = say("Creating…"), say("Create public bucket") if is_public else say("Create bucket")
         self.create_button.setText(busy if state.is_busy else rest)
-
-
-def _buddy(title: str, field: QWidget) -> QLabel:
-    label = QLabel(title)
-    label.setBuddy(field)
-    field.setAccessibleName(title.replace("&", ""))
-    return label
 
 
 def _stacked(*widgets: QWidget) -> QWidget:

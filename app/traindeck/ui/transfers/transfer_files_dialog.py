@@ -16,7 +16,7 @@ from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.cells import EndElidedDelegate, StateChipDelegate
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.table_models import TONE_ROLE
-from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
+from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.viewmodels.transfers.transfer_list import (
     ALL,
@@ -113,7 +113,7 @@ class FilesModel(TitledModel):
         self.endInsertRows()
 
 
-class FilesTable(QTableView):
+class FilesTable(FocusedView, QTableView):
     """Files a row each, with what becomes of them."""
 
     def __init__(self, theme: Theme, name: str) -> None:

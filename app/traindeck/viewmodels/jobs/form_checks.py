@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from traindeck.domain.jobs.job import FieldError
+from traindeck.domain.jobs.validation import FieldError
 from traindeck.domain.texts import Text, text
 
 _CHECKED = (

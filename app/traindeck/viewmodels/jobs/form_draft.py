@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from traindeck.domain.jobs.job import JobSpec, Target
-from traindeck.viewmodels.jobs.form_values import ROW_FIELDS
+from traindeck.domain.jobs.job_spec import Channel, ChannelAccess, ChannelStyle, JobSpec, Target, Volume, VolumeKind
+from traindeck.viewmodels.jobs.form_values import CHANNEL_FIELDS, ROW_FIELDS
 from traindeck.viewmodels.ports import Rows
 
 _DEFAULTS = JobSpec()
@@ -74,6 +74,8 @@ def _plain_spec(spec: JobSpec) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Channel | Volume):
+        return list(astuple(value))
     return [_plain(part) for part in value] if isinstance(value, tuple) else value
 
 
@@ -85,9 +87,16 @@ def _spec(plain: Any) -> JobSpec:
             continue
         if entry.name == "target":
             values[entry.name] = Target(value)
-        elif entry.name in ROW_FIELDS:
-            is_free = entry.name == "parameters"
-            values[entry.name] = tuple((_word(key), _scalar(part) if is_free else _word(part)) for key, part in value)
+        elif entry.name in CHANNEL_FIELDS:
+            values[entry.name] = tuple(_channel(*row) for row in value)
+        elif entry.name == "volumes":
+            values[entry.name] = tuple(_volume(*row) for row in value)
+        elif entry.name == "parameters":
+            values[entry.name] = tuple((_word(key), _scalar(part)) for key, part in value)
+        elif entry.name in ("environment", "tags", "extra"):
+            values[entry.name] = tuple((_word(key), _word(part)) for key, part in value)
+        elif isinstance(default, bool):
+            values[entry.name] = bool(value)
         elif isinstance(default, tuple):
             values[entry.name] = tuple(map(_word, value))
         elif isinstance(default, int):
@@ -95,6 +104,15 @@ def _spec(plain: Any) -> JobSpec:
         else:
             values[entry.name] = _word(value)
     return JobSpec(**values)
+
+
+def _channel(name: Any, place: Any, access: str = "parameter", style: str = "local", local_dir: Any = "") -> Channel:
+    """Older drafts hold names and places alone."""
+    return Channel(_word(name), _word(place), ChannelAccess(access), ChannelStyle(style), _word(local_dir))
+
+
+def _volume(kind: str, source: Any, mount: Any, read_only: Any) -> Volume:
+    return Volume(VolumeKind(kind), _word(source), _word(mount), bool(read_only))
 
 
 def _word(value: Any) -> str:

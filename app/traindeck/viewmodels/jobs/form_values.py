@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Any
 
-from traindeck.domain.jobs.job import Choices, Engine, Flavor, JobSpec, Scalar, fits, wire_value
-from traindeck.domain.jobs.job_file import scalar_of
-from traindeck.domain.texts import Text, text
+from traindeck.domain.jobs import form_fields
+from traindeck.domain.jobs.job_spec import Channel, JobSpec, Scalar, wire_value
+from traindeck.domain.jobs.parameter_text import exact_scalar
 from traindeck.viewmodels.ports import Rows
 
-ROW_FIELDS = ("inputs", "outputs", "parameters", "environment")
+CHANNEL_FIELDS = ("inputs", "outputs")
+ROW_FIELDS = (*CHANNEL_FIELDS, "parameters", "environment")
 
-LABELS: dict[str, Text] = {
-    "name": text("Name"),
-    "target": text("Runs on"),
-    "description": text("Description"),
-    "code_folder": text("Code directory"),
-    "boot": text("Boot file"),
-    "command": text("Start command"),
-    "ignore": text("Excluded from the code"),
-    "engine": text("Engine"),
-    "engine_version": text("Version"),
-    "image": text("Custom image"),
-    "flavor": text("Specification"),
-    "nodes": text("Nodes"),
-    "pool": text("Resource pool"),
-    "stop_after": text("Stop after"),
-    "priority": text("Priority"),
-    "log_to": text("Log folder"),
-    "inputs": text("Inputs"),
-    "outputs": text("Outputs"),
-    "parameters": text("Running parameters"),
-    "environment": text("Environment variables"),
-    "checkpoint_folder": text("Checkpoint folder"),
-    "checkpoint_pattern": text("Checkpoint files"),
-}
-
-_ASSIGNMENT = re.compile(r"\s*-{0,2}([^\s=:]+)\s*[=:]\s*(.*)", re.DOTALL)
+LABELS = {name: field.label for name, field in form_fields.BY_NAME.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +29,8 @@ class Difference:
 
 
 def rows_of(spec: JobSpec, field: str) -> Rows:
+    if field in CHANNEL_FIELDS:
+        return tuple((channel.name, channel.place) for channel in getattr(spec, field))
     return tuple((name, wire_value(value)) for name, value in getattr(spec, field))
 
 
@@ -65,38 +40,17 @@ def with_rows(spec: JobSpec, field: str, rows: Rows, typed: JobSpec) -> JobSpec:
     if field == "parameters":
         before = dict(typed.parameters)
         return replace(spec, parameters=tuple((name, _scalar(value, before.get(name))) for name, value in kept))
-    cleaned: Any = tuple((name, value.strip() if field != "environment" else value) for name, value in kept)
-    return replace(spec, **{field: cleaned})
+    if field == "environment":
+        return replace(spec, environment=tuple(kept))
+    # What the rows do not show, as how the script learns of the place, stays with the name.
+    known = {channel.name: channel for source in (typed, spec) for channel in getattr(source, field)}
+    channels = [replace(known.get(name, Channel(name, "")), place=place.strip()) for name, place in kept]
+    return replace(spec, **dict[str, Any]({field: tuple(channels)}))
 
 
 def _scalar(written: str, before: Scalar | None) -> Scalar:
     """The value as it was when its text did not change; else a number only if the script then sees what was typed."""
-    if before is not None and wire_value(before) == written:
-        return before
-    value = scalar_of(written)
-    if isinstance(value, float) and not math.isfinite(value):
-        return written
-    return value if wire_value(value) == written else written
-
-
-def rows_from_text(pasted: str) -> Rows:
-    """Rows of `a=1;b=2`, of lines, or of `--a=1 --b=2`."""
-    pasted = pasted.strip()
-    if "\n" not in pasted and ";" not in pasted and re.match(r"--\S+=", pasted):
-        pieces = pasted.split()
-    else:
-        pieces = re.split(r"[;\n]", pasted)
-    rows = []
-    for piece in pieces:
-        if not piece.strip():
-            continue
-        found = _ASSIGNMENT.fullmatch(piece)
-        name, value = (found[1], found[2]) if found else (piece, "")
-        value = value.strip()
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]
-        rows.append((name.strip(), value))
-    return tuple(rows)
+    return before if before is not None and wire_value(before) == written else exact_scalar(written)
 
 
 def merged(rows: Rows, added: Rows) -> Rows:
@@ -130,25 +84,6 @@ def _words(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(str(part) for part in value) or "–"
     return str(value) or "–"
-
-
-def nearest_engine(spec: JobSpec, offer: Choices) -> Engine | None:
-    """The offered engine most like one that is not offered (any more)."""
-    if not spec.engine_version or offer.engine_of(spec):
-        return None
-    alike = [engine for engine in offer.engines if engine.name == spec.engine] or offer.engines
-    found = get_close_matches(spec.engine_version, [engine.version for engine in alike], 1, 0.0)
-    return next((engine for engine in alike if found and engine.version == found[0]), None)
-
-
-def nearest_flavor(spec: JobSpec, offer: Choices) -> Flavor | None:
-    """The offered specification most like the wanted one among those that fit the engine."""
-    engine, wanted = offer.engine_of(spec), offer.flavor_of(spec)
-    fitting = [flavor for flavor in offer.flavors if engine is None or fits(engine, flavor)]
-    if not spec.flavor or spec.pool or wanted in fitting:
-        return None
-    found = get_close_matches(spec.flavor, [flavor.id for flavor in fitting], 1, 0.0)
-    return next((flavor for flavor in fitting if found and flavor.id == found[0]), None)
 
 
 def folder_words(folder: Path, base: Path | None) -> str:

@@ -13,18 +13,12 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job import (
-    Choices,
-    Engine,
-    FieldError,
-    Flavor,
-    JobSpec,
-    Run,
-    Target,
-    name_stem,
-    usual_boots,
-    validate,
-)
+from traindeck.domain.jobs.choices import Choices, Engine, Flavor
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
+from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
+from traindeck.domain.jobs.parameter_text import rows_in
+from traindeck.domain.jobs.validation import FieldError, validate
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -38,9 +32,6 @@ from traindeck.viewmodels.jobs.form_values import (
     differences,
     folder_words,
     merged,
-    nearest_engine,
-    nearest_flavor,
-    rows_from_text,
     rows_of,
     with_rows,
 )
@@ -283,7 +274,7 @@ class JobForm(QObject):
         self.set_field("log_to", _settled(self.state.spec.log_to))
 
     def paste_rows(self, name: str, pasted: str) -> None:
-        self.set_rows(name, merged(self.state.rows[name], rows_from_text(pasted)))
+        self.set_rows(name, merged(self.state.rows[name], rows_in(pasted)))
 
     def take_nearest_engine(self) -> None:
         if nearest := self.state.nearest_engine:

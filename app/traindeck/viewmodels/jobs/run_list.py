@@ -63,6 +63,8 @@ class RunList(QObject):
         self._scope = scope
         self.clock = clock
         self.state = RunListState()
+        self.chosen: tuple[str, ...] = ()
+        """All that are selected in the list; what can be done to several is done to these."""
         self._runs: dict[str, Run] = {}
         self._deaf_until = 0.0
         self.again = RunAgain(self._send_again)

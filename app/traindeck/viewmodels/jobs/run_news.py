@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import Text, text
 from traindeck.services.jobs.run_watch import RunWatch
-from traindeck.viewmodels.jobs.run_page import job_words, state_text
+from traindeck.viewmodels.jobs.run_page import job_words
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, SystemNotice, Topic
 
 _ENDS = {
@@ -35,7 +35,7 @@ class RunNews:
         kind, notice = _ENDS.get(run.state, (NewsKind.NOTE, None))
         self._journal.tell(
             kind,
-            text("“{name}” (run {number}): {state}", name=job_words(run), number=run.number, state=state_text(run)),
+            text("“{name}” (run {number}): {state}", name=job_words(run), number=run.number, state=run.state_words),
             _reason(run) if run.state.is_over else None,
             name=f"run {run.id}",
             topic=Topic(Subject.RUN, run.id, run.profile),

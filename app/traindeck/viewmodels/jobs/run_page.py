@@ -11,11 +11,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run, RunState, duration_words, wire_value
+from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.storage.objects import ObjectEntry
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS, Difference, differences
+from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS, Difference, differences, rows_of
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.ports import Tone
 
@@ -65,14 +65,14 @@ class RunPageState:
     def _of_form(self, names: tuple[str, ...]) -> tuple[tuple[Text, str], ...]:
         if self.run is None:
             return ()
-        spec = self.run.spec.for_run(self.run.name)
+        spec = self.run.filled_spec
         found = []
         for name in names:
             value = getattr(spec, name)
             if not value:
                 continue
-            rows = value if name in ROW_FIELDS else ()
-            words = "\n".join(f"{key} = {wire_value(part)}" for key, part in rows) or str(value)
+            rows = rows_of(spec, name) if name in ROW_FIELDS else ()
+            words = "\n".join(f"{key} = {written}" for key, written in rows) or str(value)
             found.append((LABELS[name], words))
         return tuple(found)
 
@@ -295,34 +295,27 @@ def day_words(moment: datetime | None, now: datetime) -> str:
     return f"{there:%m-%d %H:%M}" if there.year == here.year else f"{there:%Y-%m-%d}"
 
 
-_STATES = {
-    RunState.PREPARING: (text("Preparing"), Tone.WAITING),
-    RunState.SUBMITTING: (text("Submitting"), Tone.WAITING),
-    RunState.UNCONFIRMED: (text("Unconfirmed"), Tone.DOUBTFUL),
-    RunState.NOT_SENT: (text("Not submitted"), Tone.BAD),
-    RunState.CREATING: (text("Creating"), Tone.WAITING),
-    RunState.PENDING: (text("Pending"), Tone.WAITING),
-    RunState.RUNNING: (text("Running"), Tone.RUNNING),
-    RunState.TERMINATING: (text("Stopping"), Tone.DOUBTFUL),
-    RunState.COMPLETED: (text("Completed"), Tone.GOOD),
-    RunState.FAILED: (text("Failed"), Tone.BAD),
-    RunState.TERMINATED: (text("Stopped"), Tone.QUIET),
-    RunState.ABNORMAL: (text("Abnormal"), Tone.BAD),
-    RunState.UNKNOWN: (text("Unknown"), Tone.DOUBTFUL),
+_TONES = {
+    RunState.PREPARING: Tone.WAITING,
+    RunState.SUBMITTING: Tone.WAITING,
+    RunState.UNCONFIRMED: Tone.DOUBTFUL,
+    RunState.NOT_SENT: Tone.BAD,
+    RunState.CREATING: Tone.WAITING,
+    RunState.PENDING: Tone.WAITING,
+    RunState.RUNNING: Tone.RUNNING,
+    RunState.TERMINATING: Tone.DOUBTFUL,
+    RunState.COMPLETED: Tone.GOOD,
+    RunState.FAILED: Tone.BAD,
+    RunState.TERMINATED: Tone.QUIET,
+    RunState.ABNORMAL: Tone.BAD,
+    RunState.UNKNOWN: Tone.DOUBTFUL,
 }
 
 
 def state_words(run: Run) -> str:
-    """The state in the user's language; a word of the service we do not know is shown as it came."""
-    return say(state_text(run))
-
-
-def state_text(run: Run) -> Text:
-    """The same, to be kept and said in the language in use then."""
-    if run.state is RunState.UNKNOWN and run.phase:
-        return Text("{phase}", {"phase": run.phase})
-    return _STATES[run.state][0]
+    """The state in the user's language."""
+    return say(run.state_words)
 
 
 def tone_of(run: Run) -> Tone:
-    return _STATES[run.state][1]
+    return _TONES[run.state]

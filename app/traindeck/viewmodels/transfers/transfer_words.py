@@ -140,7 +140,7 @@ def progress_words(row: TransferRow) -> str:
         case TransferState.PLANNING if error:
             return say("Trying again")
         case TransferState.PARTLY if transfer.differences:
-            return say("{count} differ", count=f"{transfer.differences:,}")
+            return say_count("{count} differs", "{count} differ", transfer.differences)
         case TransferState.FAILED | TransferState.PARTLY:
             return say(error.title) if error else say("Transfer failed")
         case TransferState.WAITING:
@@ -248,7 +248,7 @@ def counts_words(row: TransferRow) -> str:
     elif not is_check:
         parts.append(_counted(text("{count} done"), transfer.done_files))
     parts += [
-        _counted(text("{count} differ"), transfer.differences),
+        say_count("{count} differs", "{count} differ", transfer.differences) if transfer.differences else "",
         _counted(text("{count} cannot be checked"), transfer.unknown_files),
         _counted(text("{count} verified"), verified),
         _counted(text("{count} skipped"), transfer.skipped_files),
@@ -260,7 +260,7 @@ def counts_words(row: TransferRow) -> str:
 
 
 def _counted(words: Text, count: int) -> str:
-    return say(words.english, count=f"{count:,}") if count else ""
+    return say(words.with_fields(count=f"{count:,}")) if count else ""
 
 
 def plan_words(row: TransferRow) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,10 @@ from traindeck.domain.errors import (
     Unexpected,
     Unreachable,
 )
-from traindeck.domain.jobs.job import Engine, Flavor, JobSpec, LogChunk, RemoteJob
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
@@ -27,7 +30,8 @@ from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
     flavor_of,
-    job_request,
+    job_quota,
+    pool_of,
     remote_job,
 )
 from traindeck.services.jobs.modelarts.errors import (
@@ -36,12 +40,11 @@ from traindeck.services.jobs.modelarts.errors import (
     is_gone,
     modelarts_error,
 )
+from traindeck.services.jobs.modelarts.job_search import live_jobs, name_filter, pages
+from traindeck.services.jobs.modelarts.request import job_request
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.client import TrainingClient
-
-PAGE_JOBS = 50
-MOST_PAGES = 20
 
 
 class ModelArtsTraining:
@@ -68,6 +71,18 @@ class ModelArtsTraining:
     async def flavors(self) -> list[Flavor]:
         return [flavor_of(item) for item in await self._items("flavors", _call("show_training_job_flavors"))]
 
+    async def project(self) -> str:
+        """The id of the project that is asked about jobs."""
+        await self._account.know_project()
+        return self._account.project_id
+
+    async def pools(self) -> list[ResourcePool]:
+        return [pool_of(item) for item in await self._items("items", _call("list_pools"))]
+
+    async def job_quota(self) -> JobQuota | None:
+        """How many jobs there may be; None: the service does not say."""
+        return job_quota(await self._items("quotas", _call("show_training_quotas", resource="job-num")))
+
     async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
         """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
         body = job_request(name, spec, code)
@@ -87,23 +102,47 @@ class ModelArtsTraining:
         return job
 
     async def find_by_name(self, name: str) -> RemoteJob | None:
-        for page in range(MOST_PAGES):
-            jobs = await self._search(name, page)
+        async for jobs, _ in pages(self._found, name_filter(name)):
             for job in jobs:
                 if job.name == name:
                     return job
-            if len(jobs) < PAGE_JOBS:
-                break
         return None
 
+    async def all_jobs(self) -> AsyncIterator[list[RemoteJob]]:
+        """Those the service remembers, the newest first."""
+        async for jobs, _ in pages(self._found):
+            yield jobs
+
+    async def live_jobs(self) -> LiveJobs:
+        """All that are not over, whoever made them."""
+        return await live_jobs(self._found)
+
     async def show(self, job_id: str) -> RemoteJob | None:
-        document = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
-        if document is None:
+        document = await self.document(job_id)
+        return None if document is None else remote_job(document)
+
+    async def document(self, job_id: str) -> Document | None:
+        """The job as the service tells it, with what we have no field for."""
+        found = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
+        if found is None:
             return None
-        job = remote_job(self._object(document))
-        if not job.id:  # of no job, so not of this one
+        document = self._object(found)
+        if not remote_job(document).id:  # of no job, so not of this one
             raise not_understood(ErrorResponse(self._account.service, 200, message="a job without an id"))
-        return job
+        return document
+
+    async def describe(self, job_id: str, description: str) -> None:
+        """Whether the job is over does not matter."""
+        body = {"description": description}
+        await self._account.ask(_call("change_training_job_description", training_job_id=job_id, body=body))
+
+    async def add_tags(self, job_id: str, tags: Mapping[str, str]) -> None:
+        body = {"tags": [{"key": key, "value": value} for key, value in tags.items()]}
+        await self._account.ask(_call("create_train_job_tags", training_job_id=job_id, body=body))
+
+    async def remove_tags(self, job_id: str, keys: Sequence[str]) -> None:
+        body = {"tags": [{"key": key} for key in keys]}
+        await self._account.ask(_call("delete_train_job_tags", training_job_id=job_id, body=body))
 
     async def stop(self, job_id: str) -> None:
         """A job that cannot be stopped any more is as good as stopped."""
@@ -147,16 +186,8 @@ class ModelArtsTraining:
 
         return await self._calls.run(fetch)
 
-    async def _search(self, name: str, page: int) -> list[RemoteJob]:
-        body = {
-            "offset": page,  # of pages, not of jobs
-            "limit": PAGE_JOBS,
-            "sort_by": "create_time",
-            "order": "desc",
-            "workspace_id": "0",
-            "filters": [{"key": "name", "operator": "like", "value": [name]}],
-        }
-        return [remote_job(item) for item in await self._items("items", _call("list_training_jobs", body=body))]
+    async def _found(self, body: dict[str, Any]) -> list[Document]:
+        return await self._items("items", _call("list_training_jobs", body=body))
 
     def _lost(self, detail: str) -> AnswerLost:
         return AnswerLost(

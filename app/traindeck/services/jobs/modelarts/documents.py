@@ -2,70 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from traindeck.domain.jobs.job import Engine, Flavor, Isolation, JobSpec, RemoteJob, stop_hours, wire_value
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs.choices import Engine, Flavor
+from traindeck.domain.jobs.job import Isolation, RemoteJob
+from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
 
 Document = Mapping[str, Any]
-
-# Without it the lines of a script arrive late or never.
-_ENVIRONMENT = {"PYTHONUNBUFFERED": "1"}
-
-
-def job_request(name: str, spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
-    """The body that creates a job; `spec` is the run's own, its places spelled as typed."""
-    spec = spec.for_run(name)
-    metadata: dict[str, Any] = {"name": name, "workspace_id": "0"}
-    if spec.description:
-        metadata["description"] = spec.description
-    return {"kind": "job", "metadata": metadata, "algorithm": _algorithm(spec, code), "spec": _resources(spec)}
-
-
-def _algorithm(spec: JobSpec, code: ObjectPath) -> dict[str, Any]:
-    folder = code.as_folder().api_form
-    algorithm: dict[str, Any] = {"code_dir": folder, "engine": _engine(spec)}
-    if spec.command:
-        algorithm["command"] = spec.command
-    else:
-        algorithm["boot_file"] = folder + spec.boot.replace("\\", "/").removeprefix("./")
-    algorithm["parameters"] = [{"name": name, "value": wire_value(value)} for name, value in spec.parameters]
-    algorithm["inputs"] = [_channel(name, ObjectPath.parse(place)) for name, place in spec.inputs if place.strip()]
-    algorithm["outputs"] = [
-        _channel(name, ObjectPath.parse(place).as_folder()) for name, place in spec.outputs if place.strip()
-    ]
-    algorithm["environments"] = {**_ENVIRONMENT, **dict(spec.environment)}
-    return algorithm
-
-
-def _engine(spec: JobSpec) -> dict[str, str]:
-    engine = {"engine_name": spec.engine, "engine_version": spec.engine_version, "image_url": spec.image}
-    if spec.command:
-        # A start command runs in the image alone; with an engine the engine's launcher would run.
-        engine = {"image_url": spec.image}
-    return {name: value for name, value in engine.items() if value}
-
-
-def _channel(name: str, place: ObjectPath) -> dict[str, Any]:
-    return {"name": name, "access_method": "parameter", "remote": {"obs": {"obs_url": place.api_form}}}
-
-
-def _resources(spec: JobSpec) -> dict[str, Any]:
-    resource: dict[str, Any] = {"node_count": spec.nodes}
-    if spec.flavor:
-        resource["flavor_id"] = spec.flavor
-    document: dict[str, Any] = {"resource": resource}
-    if spec.pool:
-        resource["pool_id"] = spec.pool
-        document["schedule_policy"] = {"priority": spec.priority}
-    if spec.log_to.strip():
-        document["log_export_path"] = {"obs_url": ObjectPath.parse(spec.log_to).as_folder().api_form}
-    hours = stop_hours(spec.stop_after)
-    if hours is not None:
-        document["auto_stop"] = {"time_unit": "HOURS", "duration": hours}
-    return document
 
 
 def remote_job(document: Document) -> RemoteJob:
@@ -84,7 +33,40 @@ def remote_job(document: Document) -> RemoteJob:
         exit_message=_exit_message(status),
         is_lost=status.get("secondary_phase") == "Lost",
         isolation=_isolation(_part(metadata, "annotations").get("lab/isolation")),
+        secondary_phase=str(status.get("secondary_phase") or ""),
+        description=str(metadata.get("description") or ""),
+        tags=_tags(metadata.get("tags")),
+        user=str(metadata.get("user_name") or ""),
+        code_url=str(_part(document, "algorithm").get("code_dir") or ""),
+        outputs=_output_places(document),
+        **_bought(_part(document, "spec")),
     )
+
+
+def _bought(spec: Document) -> dict[str, Any]:
+    """What of a job has a price."""
+    resource = _part(spec, "resource")
+    detail = _part(resource, "flavor_detail")
+    billing = _part(detail, "billing")
+    auto_stop = _part(spec, "auto_stop")
+    return {
+        "flavor": str(resource.get("flavor_id") or ""),
+        "flavor_name": str(resource.get("flavor_name") or ""),
+        "nodes": _number(resource.get("node_count")) or 1,
+        "pool": str(resource.get("pool_id") or ""),
+        "billing_code": str(billing.get("code") or ""),
+        "billing_units": _number(billing.get("unit_num")) or 1,
+        "stop_hours": _number(auto_stop.get("duration")) if auto_stop.get("time_unit") == "HOURS" else None,
+    }
+
+
+def _tags(found: object) -> tuple[str, ...] | None:
+    """`key=value`, or the key alone; a service that does not tell them says nothing about them."""
+    if not isinstance(found, list):
+        return None
+    tags = [tag for tag in found if isinstance(tag, Mapping) and tag.get("key")]
+    pairs = [(str(tag["key"]), str(tag.get("value") or "")) for tag in tags]
+    return tuple(f"{key}={value}" if value else key for key, value in pairs)
 
 
 def _isolation(word: object) -> Isolation:
@@ -109,7 +91,42 @@ def flavor_of(document: Document) -> Flavor:
         memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
         accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
+        disk=_disk(_part(info, "disk")),
     )
+
+
+def _disk(disk: Document) -> str:
+    return f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else ""
+
+
+def pool_of(document: Document) -> ResourcePool:
+    metadata, status = _part(document, "metadata"), _part(document, "status")
+    scopes = [scope for scope in _list(status, "scope") if isinstance(scope, Mapping)]
+    trains = [str(scope.get("state")) for scope in scopes if scope.get("scopeType") == "Train"]
+    return ResourcePool(
+        id=str(metadata.get("name") or ""),
+        name=str(_part(metadata, "labels").get("os.modelarts/name") or metadata.get("name") or ""),
+        phase=str(status.get("phase") or ""),
+        trains=trains == ["Enabled"] if scopes else None,
+    )
+
+
+def job_quota(documents: Sequence[Document]) -> JobQuota | None:
+    for document in documents:
+        used, most = _number(document.get("used")), _number(document.get("quota"))
+        if document.get("resource") == "job-num" and used is not None and most is not None:
+            return JobQuota(used, most)
+    return None
+
+
+def _output_places(document: Document) -> tuple[ObjectPath, ...]:
+    """Where a job writes to; a place that is none of OBS is nobody's trouble here."""
+    found = []
+    for channel in _list(_part(document, "algorithm"), "outputs"):
+        url = _part(_part(channel if isinstance(channel, Mapping) else {}, "remote"), "obs").get("obs_url")
+        with suppress(AppError):
+            found.append(ObjectPath.parse(str(url or "")).as_folder())
+    return tuple(found)
 
 
 def _accelerator(document: Document) -> str:
@@ -120,11 +137,11 @@ def _accelerator(document: Document) -> str:
     return f"{words} {document['memory']}" if document.get("memory") else words
 
 
-def _exit_message(status: Document) -> str:
+def _exit_message(status: Document) -> Text | str:
     for task in _list(status, "task_statuses"):
         if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
             words = str(task.get("message") or "")
-            return words or f"exit code {task.get('exit_code')}"
+            return words or text("Exit code {code}", code=task.get("exit_code"))
     return ""
 
 

@@ -1,0 +1,103 @@
+"""What can be typed after `traindeck job`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from traindeck.cli.parser_parts import Adder, Parser, count, duration, leaf, yes
+from traindeck.domain.jobs.job import CodeOf
+from traindeck.domain.texts import say
+
+SORTS = ("number", "name", "state", "duration", "ended", "account")
+
+
+def add_job(job: Adder) -> None:
+    leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
+    leaf(job, "fields", say("list all keys of a job file"))
+    leaf(job, "check", say("check a job file without submitting it"), _file, _changes, _checking)
+    leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters, _looking)
+    leaf(job, "ls", say("list runs, newest first"), _runs)
+    leaf(job, "show", say("show a run"), _run)
+    leaf(job, "logs", say("print the log of a run"), _run, _logs)
+    leaf(job, "stop", say("stop a run"), _run)
+    leaf(job, "rerun", say("run the same job again"), _run, _sending, _code_of)
+    leaf(job, "code", say("show, compare or restore the code of a run"), _run, _code)
+    leaf(job, "rm", say("delete a finished run, here and at the service"), _run, yes)
+    leaf(job, "wait", say("wait until a run has ended"), _run)
+    leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch)
+
+
+def _init(init: Parser) -> None:
+    init.add_argument("folder", type=Path, metavar="DIR")
+
+
+def _file(parser: Parser) -> None:
+    parser.option("file", "FILE", say("a job.toml, or its folder"), type=Path)
+
+
+def _runs(ls: Parser) -> None:
+    ls.option("words", "WORD", say("only runs with these words in name, form, note or tags"), nargs="*")
+    ls.option("--state", "STATE", say("only runs in this state, e.g. running"), action="append", default=[])
+    ls.option("--tag", "TAG", say("only runs with this tag (KEY or KEY=VALUE)"), action="append", default=[])
+    ls.flag("--starred", means=say("only starred runs"))
+    ls.option("--since", "TIME", say("only runs submitted within this time, e.g. 7d"), type=duration)
+    ls.option("--log", "TEXT", say("only runs whose log on this computer contains this text"))
+    ls.option("--best", "METRIC", say("only runs with this metric, best first, e.g. val_loss or score:max"))
+    ls.option("--sort", None, say("order (default: number)"), choices=SORTS, default=SORTS[0])
+    ls.flag("--ascending", means=say("smallest or oldest first"))
+    columns = say("columns, separated by commas; a parameter or metric by its name")
+    ls.option("--columns", "NAMES", columns)
+    ls.option("--export", "FILE", say("write a .csv or .md file with all columns"), type=Path)
+    ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("maximum number; 0 for all"))
+
+
+def _run(parser: Parser) -> None:
+    parser.option("run", "RUN", say("its ID, the beginning of its ID or name, or “last”"))
+
+
+def _logs(logs: Parser) -> None:
+    logs.flag("-f", "--follow", means=say("continue until the run has ended"))
+    logs.option("--worker", "W", say("worker, e.g. worker-1 or 1"))
+    logs.option("--grep", "RE", say("only lines that match this regular expression"))
+
+
+def _fetch(fetch: Parser) -> None:
+    fetch.option("--to", "DIR", say("target folder (default: named like the run)"), type=Path)
+
+
+def _changes(parser: Parser) -> None:
+    change = say("change a parameter (lr=0.01) or any other key (resources.nodes=2)")
+    parser.option("--set", "KEY=VALUE", change, action="append", default=[], dest="changes")
+
+
+def _checking(parser: Parser) -> None:
+    parser.flag("--fix", means=say("show what the first fix of each finding changes, and change it"))
+    yes(parser)
+
+
+def _sending(parser: Parser) -> None:
+    _changes(parser)
+    parser.flag("-y", "--yes", means=say("submit in spite of warnings"))
+    parser.flag("--wait", means=say("wait until the run has ended"))
+    parser.flag("--follow", means=say("print its log until the run has ended"))
+
+
+def _parameters(submit: Parser) -> None:
+    words = say("running parameters as “a=1;b=2”, as a command line or as JSON; “-” for standard input")
+    submit.option("--parameters", "TEXT", words)
+
+
+def _looking(submit: Parser) -> None:
+    submit.flag("-n", "--dry-run", means=say("only show what would be submitted"))
+
+
+def _code_of(rerun: Parser) -> None:
+    words = say("code of that run or of its folder now (default: then)")
+    rerun.option("--code", None, words, choices=[one.value for one in CodeOf], default=CodeOf.THEN.value)
+
+
+def _code(code: Parser) -> None:
+    code.option("--diff", "RUN|FOLDER", say("compare it with another run or a folder"))
+    code.option("--to", "FOLDER", say("restore it to this folder"), type=Path)
+    code.option("--zip", "FILE", say("write it to this archive"), type=Path)
+    code.flag("-y", "--yes", means=say("replace files that differ"))

@@ -65,8 +65,8 @@ def test_one_that_is_not_at_the_service_is_settled_with_the_time_of_its_answer(
     monkeypatch.setattr(submission, "LOOK_UPS_S", (0.0, 0.0))
     left_behind(tmp_path / "home", RunState.UNCONFIRMED, "lab")
     shown = traindeck("job", "show", "last").must_be(0)
-    assert "Checking again" in shown.said and "answered that it has no job of this name" in shown.said
-    assert "answered that it has no job of this name" in shown.out
+    assert "Checking again" in shown.said and "responded that it has no job of this name" in shown.said
+    assert "responded that it has no job of this name" in shown.out
     waited = traindeck("job", "wait", "last", "--json").must_be(1)
     assert waited.document["state"] == "NotSent"
 

@@ -223,7 +223,7 @@ async def test_an_answer_that_is_lost_is_looked_up_and_never_sent_again(
         assert await jobs_named(way, run.name) == arrived
         assert stages[-1] == "No response. Checking whether the job was submitted…"
         if not arrived:
-            assert run.state is RunState.NOT_SENT and "answered that it has no job of this name" in str(run.reason)
+            assert run.state is RunState.NOT_SENT and "responded that it has no job of this name" in str(run.reason)
             assert run.checked and f"{run.checked.astimezone():%Y-%m-%d %H:%M}" in str(run.reason)
             assert count(proxy, SEARCHES) == 4  # at each of the moments
 

@@ -11,7 +11,7 @@ from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.main import Call
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say, say_count
+from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -44,7 +44,7 @@ def _lines(look: CodeLook) -> Iterable[str]:
         yield say("Left out:")
         yield from _below((_named_path(entry), str(entry.why_left_out() or "")) for entry in tree.left_out)
     if tree.unlisted:
-        yield say_count("… and {count} more", "… and {count} more", tree.unlisted)
+        yield say("… and {count} more", count=f"{tree.unlisted:,}")
     if links := [entry for entry in tree.links if entry.is_taken]:
         yield ""
         yield say("Links whose content goes along:")

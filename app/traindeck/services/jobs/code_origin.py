@@ -48,7 +48,7 @@ class GitState:
         if not self.is_dirty:
             return text("{commit}, no changes", commit=commit)
         changed = count_text("{count} file changed", "{count} files changed", self.changed)
-        untracked = count_text("{count} untracked", "{count} untracked", self.untracked)
+        untracked = text("{count} untracked", count=self.untracked)
         return text("{commit}, {changed}, {untracked}", commit=commit, changed=changed, untracked=untracked)
 
 

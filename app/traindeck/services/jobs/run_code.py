@@ -139,8 +139,8 @@ def _occupied(places: Sequence[Path]) -> Occupied:
     names = ", ".join(str(place) for place in places[:_NAMED]) + (" …" if len(places) > _NAMED else "")
     return Occupied(
         count_text(
-            "{count} file is there already with other content: {names}",
-            "{count} files are there already with other content: {names}",
+            "{count} file with other content already exists: {names}",
+            "{count} files with other content already exist: {names}",
             len(places),
             names=names,
         ),

@@ -388,7 +388,7 @@ class Submission:
     async def _not_there(self, run: Run) -> Run:
         """The service has answered that it has no such job, and had time enough to make one."""
         reason = text(
-            "There was no response to the submission, and at {time} the service answered that it has no job of this "
+            "There was no response to the submission, and at {time} the service responded that it has no job of this "
             "name. A request that was held up on its way could still arrive: then its job is taken in here.",
             time=exact_words(self.clock()),
         )

@@ -36,7 +36,7 @@ from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import CodeBundles, CodeLook
 from traindeck.services.jobs.code_manifests import Bundle
 from traindeck.services.jobs.code_tree import FrozenCode
-from traindeck.services.jobs.code_upload import CodePlaces, place_of_blobs, send_code
+from traindeck.services.jobs.code_upload import CodePlaces, OnStage, place_of_blobs, send_code
 from traindeck.services.jobs.locks import held
 from traindeck.services.storage.planes import Planes
 
@@ -53,8 +53,6 @@ _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 _THROTTLED_S = (1.0, 60.0)
 _THROTTLED_AT_MOST_S = 300.0
-
-OnStage = Callable[[Text], None]
 
 Accept = Callable[[CheckReport], Awaitable[bool]]
 """Asks whoever is there whether the job is to be sent in spite of what is amber."""

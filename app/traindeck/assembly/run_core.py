@@ -14,10 +14,12 @@ from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code_tree import FrozenCode
 from traindeck.services.jobs.comparing import RunComparing
+from traindeck.services.jobs.run_code import RunCode
 from traindeck.services.jobs.run_metrics import RunMetrics
 from traindeck.services.jobs.run_notes import RunNotes
-from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Accept, Submission
 from traindeck.services.logs.log_search import LogSearch
@@ -51,6 +53,7 @@ class RunCore(DataCore):
         )
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.run_code = RunCode(self.records, bundles, self.disk)
         self.log_search = LogSearch(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
@@ -58,11 +61,16 @@ class RunCore(DataCore):
         self.adoption = Adoption(
             self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
         )
-        self.watch.take_back = self.adoption.take_back
+        self.watch.take_back = self._take_back
         self.comparing = RunComparing(self.records, connections, bundles)
         self.watch.look_at_data = self.comparing.look_at_data
         self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+
+    async def _take_back(self, seen: JobsSeen) -> None:
+        """What an account has and a record here lacks: late answers first, then lost records."""
+        await self.submission.claim(seen.profile, seen.jobs.jobs)
+        await self.adoption.take_back(seen)
 
     @cached_property
     def checks(self) -> JobChecks:
@@ -76,7 +84,7 @@ class RunCore(DataCore):
         return JobChecks(facts, self.disk, pythons.of_engine)
 
     async def _checked(
-        self, spec: JobSpec, base: Path, profile: str, frozen: Path | None, accept: Accept
+        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, accept: Accept
     ) -> tuple[AcceptedFinding, ...]:
         from traindeck.services.jobs.checks.job_checks import let_through
 

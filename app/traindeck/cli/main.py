@@ -242,6 +242,8 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import stop as module
         case "job", "compare":
             from traindeck.cli.job import compare as module
+        case "job", "code":
+            from traindeck.cli.job import code as module
         case "job", "fetch":
             from traindeck.cli.job import fetch as module
         case "job", "adopt" | "note" | "tag" | "star" | "describe":

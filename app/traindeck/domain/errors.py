@@ -18,6 +18,7 @@ AppError
 │   │   └── NotTrusted   nobody proved to be the service
 │   ├── NotTheService    what answers is somebody else, as a page to sign in
 │   ├── NotUnderstood    an answer that came whole and makes no sense
+│   ├── Throttled        it takes no more for now; nothing was done
 │   ├── TooSlow          all the time there was for an answer went by while it came
 │   └── AnswerLost       something was sent, nobody knows what became of it
 ├── LocalTrouble         this computer: disk, folder, file
@@ -145,6 +146,10 @@ class NotUnderstood(ServiceTrouble):
 
 class TooSlow(ServiceTrouble):
     """Asked again at once it would take as long again."""
+
+
+class Throttled(ServiceTrouble):
+    pass
 
 
 class AnswerLost(ServiceTrouble):

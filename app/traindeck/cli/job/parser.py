@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, size, yes
+from traindeck.domain.jobs.job import CodeOf
 from traindeck.domain.texts import say
 
 SORTS = ("number", "name", "state", "duration", "ended", "account")
@@ -17,12 +18,13 @@ def add_job(job: Adder) -> None:
     leaf(job, "template", say("manage templates of job files: list, show, save, remove"), _template)
     leaf(job, "export", say("print a job as a file of another program"), _what, _format, _to)
     leaf(job, "import", say("print a file of another program as a job.toml"), _foreign, _to)
-    leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters)
+    leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters, _looking)
     leaf(job, "ls", say("list runs, newest first"), _runs)
     leaf(job, "show", say("show a run"), _run)
     leaf(job, "logs", say("print the log of a run"), _run, _logs)
     leaf(job, "stop", say("stop a run"), _run)
-    leaf(job, "rerun", say("run the same job again, with the same code"), _run, _sending)
+    leaf(job, "rerun", say("run the same job again"), _run, _sending, _code_of)
+    leaf(job, "code", say("show, compare or restore the code of a run"), _run, _code)
     leaf(job, "rm", say("delete a finished run, here and at the service"), _run, _rm, yes)
     leaf(job, "wait", say("wait until a run has ended"), _run)
     leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
@@ -156,3 +158,19 @@ def _format(export: Parser) -> None:
 
 def _to(parser: Parser) -> None:
     parser.option("--to", "FILE", say("write it to a new file (default: standard output)"), type=Path)
+
+
+def _looking(submit: Parser) -> None:
+    submit.flag("-n", "--dry-run", means=say("only show what would be submitted"))
+
+
+def _code_of(rerun: Parser) -> None:
+    words = say("code of that run or of its folder now (default: then)")
+    rerun.option("--code", None, words, choices=[one.value for one in CodeOf], default=CodeOf.THEN.value)
+
+
+def _code(code: Parser) -> None:
+    code.option("--diff", "RUN|FOLDER", say("compare it with another run or a folder"))
+    code.option("--to", "FOLDER", say("restore it to this folder"), type=Path)
+    code.option("--zip", "FILE", say("write it to this archive"), type=Path)
+    code.flag("-y", "--yes", means=say("replace files that differ"))

@@ -19,6 +19,7 @@ from traindeck.domain.jobs.run_table import number_words
 from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
+    from traindeck.domain.texts import Text
     from traindeck.services.logs.log_files import Gap
 
 _DESPITE = {CheckLevel.AMBER: text("Accepted"), CheckLevel.NOT_CHECKED: text("Not checked")}
@@ -91,7 +92,7 @@ def fits(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int, leas
     return sum(widths) + 2 * (len(widths) - 1) <= room
 
 
-def page(measured: MeasuredRun) -> list[str]:
+def page(measured: MeasuredRun, git: Text | None = None) -> list[str]:
     run = measured.run
     spec = run.filled_spec
     facts = [
@@ -111,6 +112,7 @@ def page(measured: MeasuredRun) -> list[str]:
         (say("Last response"), _local(run.checked)),
         (say("Rerun of"), run.resubmission_of),
         (say("Code"), run.code_url),
+        (say("Git"), say(git) if git is not None else ""),
         (say("Engine"), spec.image or f"{spec.engine} {spec.engine_version}".strip()),
         (say("Specification"), f"{spec.flavor} × {spec.nodes}"),
         *((say("Input {name}", name=channel.name), channel.place) for channel in spec.inputs),

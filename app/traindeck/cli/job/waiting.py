@@ -121,8 +121,10 @@ async def check_again(call: Call, core: RunCore, reference: str) -> None:
         return
     if run.state.is_open:
         call.output.note(say("{name} was not found. It may still exist and be charged.", name=run.name))
-    else:
+    elif run.state.is_remote:
         call.output.note(say("{name} was submitted.", name=run.name))
+    else:
+        call.output.note(str(run.reason))
 
 
 async def bring_up_to_date(call: Call, core: RunCore) -> None:

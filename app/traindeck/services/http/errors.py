@@ -23,6 +23,7 @@ from traindeck.domain.errors import (
     NotTrusted,
     NotUnderstood,
     ServiceTrouble,
+    Throttled,
     TooSlow,
     Unreachable,
 )
@@ -167,7 +168,7 @@ no_right = Refusal(NoRight,
 in_arrears = Refusal(AccessRefused,
     text("The account is frozen or has overdue payments."),
     text("Check the billing page of the console and pay the outstanding amount, then try again."))
-too_many_requests = Refusal(ServiceTrouble,
+too_many_requests = Refusal(Throttled,
     text("{host} is limiting requests."),
     text("Wait a moment, then try again."))
 # Something on their side: a gateway, a backend, a page that is none.

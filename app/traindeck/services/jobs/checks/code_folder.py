@@ -10,8 +10,9 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
+from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_rules import LARGE_BYTES, RuleSource
-from traindeck.services.jobs.code_tree import CodeEntry, CodeLimits, EntryKind
+from traindeck.services.jobs.code_tree import CodeEntry, EntryKind
 
 RECOMMENDED_BYTES = 50_000_000
 """Above this the service advises against it: every worker copies it before it starts."""

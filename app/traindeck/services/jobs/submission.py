@@ -313,8 +313,9 @@ class Submission:
 
     async def _send(self, run: Run, bundle: Bundle, stage: OnStage) -> Run:
         async def upload(connection: Connection) -> None:
-            folder = ObjectPath.parse(run.code_url)
-            await send_code(self.planes, connection, self.bundles, bundle, folder, stage)
+            if bundle is not NO_CODE:
+                folder = ObjectPath.parse(run.code_url)
+                await send_code(self.planes, connection, self.bundles, bundle, folder, stage)
 
         try:
             stage(text("Connecting…"))

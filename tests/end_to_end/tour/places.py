@@ -269,7 +269,7 @@ async def form(walk: Walk) -> None:
     view.more.unfold(True)
     await walk.look_down("form, more", view)
     view.scroll_area.verticalScrollBar().setValue(0)
-    await hands.fill(view.fields["name"].editor, "no such name! 名称")
+    await hands.fill(view.fields["name"].editor, "no such name!")
     await hands.press(Qt.Key.Key_Tab)
     await hands.type("/no/such/folder")
     await hands.press(Qt.Key.Key_Tab)

@@ -44,14 +44,14 @@ class Walk:
         image = await self._still()
         self.number += 1
         image.save(str(self._pictures / f"{self.number:03}-{name.replace('/', '-')}.png"))
-        # Words that have just come have their room in a moment.
-        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         found = []
         for top in _tops():
             if isinstance(top, QMenu):
                 continue
             for inspect in (faults, unspoken):
                 await asyncio.sleep(0)  # the window answers between two
+                # Words that have just come have their room in a moment.
+                QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
                 found += [line for line in inspect(top) if line not in self._found]
         self._found.update(found)
         tell("place", name=name, faults=found)

@@ -227,6 +227,7 @@ class MainWindow(QMainWindow):
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._show_focused)
         self.arrangements.changed.connect(self.commands.refresh)
+        self.arrangements.changed.connect(self.notice_bar.refresh)  # what Qt restores, it shows: also an empty bar
 
     def _show_focused(self, _: QWidget | None, now: QWidget | None) -> None:
         """Qt scrolls to it only if the keyboard was in the same form before."""

@@ -68,7 +68,10 @@ _ROOMS = (
     "ui.storage.bucket_view", "ui.storage.access_page", "ui.storage.bucket_rules_pages", "ui.storage.object_pages",
     "ui.storage.object_properties", "ui.storage.feature", "ui.transfers.feature", "workspace",
 )  # fmt: skip
-_SERVICES = ("services.accounts.profiles", "services.previews.reading", "services.storage.text_editing")
+_SERVICES = (
+    "services.accounts.profiles", "services.previews.reading", "services.storage.text_editing",
+    "services.jobs.checks.job_checks", "services.jobs.checks.service_facts", "assembly.lab_pythons",
+)  # fmt: skip
 
 
 @dataclass(slots=True)

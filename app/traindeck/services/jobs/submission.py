@@ -52,7 +52,7 @@ OnStage = Callable[[Text], None]
 Accept = Callable[[CheckReport], Awaitable[bool]]
 """Asks whoever is there whether the job is to be sent in spite of what is amber."""
 
-Gate = Callable[[JobSpec, Path, str, Path | None, Accept], Awaitable[tuple[AcceptedFinding, ...]]]
+Gate = Callable[[JobSpec, Path, Connection, Path | None, Accept], Awaitable[tuple[AcceptedFinding, ...]]]
 """Looks at a job before anything of it leaves: the form, what its folder is relative to, the account, and the frozen
 code of an earlier run. Raises what keeps it from being sent; the answer is what was accepted."""
 
@@ -102,8 +102,7 @@ class Submission:
         """Freeze, upload, send. The run is in the records from the first moment on."""
         stage = safely(stage)
         chosen = self.profile_for(spec, profile)
-        stage(text("Checking the job…"))
-        accepted = await self.gate(spec, base, chosen, None, self.accept)
+        accepted = await self._accepted(spec, base, chosen, None, stage)
         validation.refuse(validation.validate(spec))
         if not spec.has_own_code:
             return await self._send_new(spec, chosen, NO_CODE, "", accepted, stage)
@@ -121,11 +120,19 @@ class Submission:
         for change in changes:
             spec = job_file.with_setting(spec, change)
         bundle = await self.bundles.open(before.bundle) if spec.has_own_code else NO_CODE
-        stage(text("Checking the job…"))
         code = bundle.root / "files"
-        accepted = await self.gate(spec, code, before.profile, code, self.accept)
+        accepted = await self._accepted(spec, code, before.profile, code, stage)
         validation.refuse(validation.validate(spec))
         return await self._send_new(spec, before.profile, bundle, before.id, accepted, stage)
+
+    async def _accepted(
+        self, spec: JobSpec, base: Path, profile: str, frozen: Path | None, stage: OnStage
+    ) -> tuple[AcceptedFinding, ...]:
+        async def look(connection: Connection) -> tuple[AcceptedFinding, ...]:
+            return await self.gate(spec, base, connection, frozen, self.accept)
+
+        stage(text("Checking the job…"))
+        return await self.connections.work(profile, look, lambda: stage(_NO_KEYS))
 
     async def settle(self) -> list[Run]:
         """Find out what became of submissions whose program is gone; the answer is those of which it is known now.

@@ -29,6 +29,7 @@ from traindeck.store.records import Records
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connection
     from traindeck.services.jobs.billing import Billing
     from traindeck.services.jobs.checks.job_checks import JobChecks
 
@@ -84,11 +85,12 @@ class RunCore(DataCore):
         return JobChecks(facts, self.disk, pythons.of_engine)
 
     async def _checked(
-        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, accept: Accept
+        self, spec: JobSpec, base: Path, connection: Connection, frozen: FrozenCode | None, accept: Accept
     ) -> tuple[AcceptedFinding, ...]:
         from traindeck.services.jobs.checks.job_checks import let_through
 
-        report = await self.checks.check(spec, base, profile, frozen=frozen)
+        profile = connection.profile.name
+        report = await self.checks.check(spec, base, profile, frozen=frozen, connection=connection)
         await let_through(report, accept)
         return report.to_record
 

@@ -34,6 +34,7 @@ from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, safely
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import NO_CODE, CodeBundles, CodeLook
+from traindeck.services.jobs.code_limits import LimitsOf, of_the_service
 from traindeck.services.jobs.code_manifests import Bundle
 from traindeck.services.jobs.code_tree import FrozenCode
 from traindeck.services.jobs.code_upload import CodePlaces, OnStage, place_of_blobs, send_code
@@ -114,6 +115,7 @@ class Submission:
     gate: Gate
     accept: Accept = nobody_accepts
     accept_beside: AcceptBeside = nobody_accepts
+    limits_of: LimitsOf = of_the_service
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
     bring_code: Callable[[Run], Awaitable[Run]] | None = None
@@ -155,7 +157,8 @@ class Submission:
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
         spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
-        async with self.bundles.frozen(Path(spec.code_folder), spec.boot, spec.ignore) as bundle:
+        limits = await self.limits_of(profile)
+        async with self.bundles.frozen(Path(spec.code_folder), spec.boot, spec.ignore, limits) as bundle:
             return await self._send_new(spec, profile, bundle, parent, accepted, stage)
 
     async def rerun(

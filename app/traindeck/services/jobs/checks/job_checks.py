@@ -14,6 +14,7 @@ from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
 from traindeck.services.jobs.checks.code_facts import CodeFacts, SourceMemory
 from traindeck.services.jobs.checks.frame import CheckedJob, OnFindings, run_checks
 from traindeck.services.jobs.checks.service_facts import ServiceFacts
+from traindeck.services.jobs.code_limits import LimitsOf, of_the_service
 from traindeck.services.jobs.code_tree import FrozenCode
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class JobChecks:
     facts: ServiceFacts
     disk: BlockingCalls
     lab_python: AskLabPython | None = None
+    limits_of: LimitsOf = of_the_service
     memory: SourceMemory = field(default_factory=SourceMemory)
 
     async def check(
@@ -47,6 +49,7 @@ class JobChecks:
         `frozen`: the code as an earlier run had it, of which nothing is left out any more.
         """
         code = CodeFacts((base / spec.code_folder).absolute(), spec.ignore, self.disk, self.memory, frozen)
+        code.limits = await self.limits_of(profile)
         account = self.facts.connections.profile(profile)
         job = CheckedJob(
             spec, account, code, self.facts.of(profile, connection), self.lab_python, is_again=frozen is not None

@@ -17,9 +17,9 @@ from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
-from traindeck.services.logs.log_search import LogSearch
+from traindeck.services.logs.log_search import LogFinder
 from traindeck.services.logs.run_logs import RunLogs
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class RunCore(DataCore):
         await super()._open(owned)
         paths, connections = self.paths, self.connections
         writer = pool(owned, 1, "records")
-        self.records = RunStore(Records(paths.database, paths.runs), writer)
+        self.records = RunStore(RecordsFile(paths.database, paths.runs), writer)
         owned.callback(self.records.close)
         await self.records.open()
         owned.push_async_callback(self._make_copy)
@@ -42,7 +42,7 @@ class RunCore(DataCore):
         self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.log_search = LogSearch(self.logs, self.disk)
+        self.log_search = LogFinder(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
         self.run_notes = RunNotes(self.records, connections, self.watch)

@@ -12,7 +12,7 @@ from traindeck.cli.main import Call
 from traindeck.domain.jobs.run_table import state_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, say_count, text
-from traindeck.services.jobs.run_removal import Removal
+from traindeck.services.jobs.run_removal import RemovalPlan
 
 
 async def stop(call: Call) -> int:
@@ -56,7 +56,7 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-def _goes(removal: Removal, *, with_code: bool) -> Iterator[str]:
+def _goes(removal: RemovalPlan, *, with_code: bool) -> Iterator[str]:
     """What is deleted and what is kept, with counts and bytes."""
     yield say("Deleted: the record on this computer")
     if removal.has_job:

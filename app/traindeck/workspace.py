@@ -48,6 +48,7 @@ from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
+from traindeck.viewmodels.jobs.budget_news import BudgetNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.records_news import RecordsNews
@@ -135,6 +136,7 @@ class Models:
             self.system_notices,
             RunNews(core.watch, notices.journal),
             RecordsNews(core.records, core.watch, notices, scope),
+            BudgetNews(core.billing, core.watch, notices.journal, scope),
             TransferNews(core.transfers.changed, notices.journal),
             AccountNews(core.profiles, notices.journal),
         )

@@ -25,7 +25,7 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs.choices import Engine, Flavor
-from traindeck.domain.jobs.job import LogChunk, RemoteJob
+from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
@@ -48,7 +48,7 @@ from traindeck.services.transfers import Transfers
 from traindeck.store.object_index import ObjectIndexes
 from traindeck.store.offers import OfferStore
 from traindeck.store.paths import Paths
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -213,6 +213,13 @@ class HandMadeJobs(ModelArtsTraining):
         await self._gate()
         return self.jobs.get(job_id)
 
+    async def live_jobs(self) -> LiveJobs:
+        await self._gate()
+        return LiveJobs(tuple(job for job in self.jobs.values() if not job.state.is_over))
+
+    async def last_error(self, job_id: str) -> str:
+        return ""
+
     async def stop(self, job_id: str) -> None:
         await self._gate()
         if job_id not in self.jobs:
@@ -250,7 +257,7 @@ class FolderCloud(Entered):
         self.disk, writer = BlockingCalls(4, "disk"), BlockingCalls(1, "records")
         owned.callback(self.disk.close)
         owned.callback(writer.close)
-        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        self.records = RunStore(RecordsFile(self.paths.database, self.paths.runs), writer)
         owned.callback(self.records.close)
         await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)

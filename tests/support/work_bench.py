@@ -39,7 +39,7 @@ from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.store.paths import Paths
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -116,7 +116,7 @@ class Bench(Entered):
             return calls
 
         writer, self.disk, self.service = pool(1, "records"), pool(2, "disk"), pool(8, "service")
-        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        self.records = RunStore(RecordsFile(self.paths.database, self.paths.runs), writer)
         owned.callback(self.records.close)
         await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)

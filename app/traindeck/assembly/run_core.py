@@ -24,10 +24,10 @@ from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Accept, Submission
-from traindeck.services.logs.log_search import LogSearch
+from traindeck.services.logs.log_search import LogFinder
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.place_facts import PlaceService
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class RunCore(DataCore):
         await super()._open(owned)
         paths, connections = self.paths, self.connections
         writer = pool(owned, 1, "records")
-        self.records = RunStore(Records(paths.database, paths.runs), writer)
+        self.records = RunStore(RecordsFile(paths.database, paths.runs), writer)
         owned.callback(self.records.close)
         await self.records.open()
         owned.push_async_callback(self._make_copy)
@@ -58,7 +58,7 @@ class RunCore(DataCore):
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
         self.run_code = RunCode(self.records, bundles, self.disk)
-        self.log_search = LogSearch(self.logs, self.disk)
+        self.log_search = LogFinder(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
         self.run_notes = RunNotes(self.records, connections, self.watch)

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
 from traindeck.domain.errors import AppError, NotFound
@@ -15,7 +15,7 @@ from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.run_query import MeasuredRun, Metric, RunQuery
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.records import REBUILD, Records
+from traindeck.store.records import REBUILD, RecordsFile
 from traindeck.store.run_queries import OVER, statement
 from traindeck.store.run_rows import column, row_of, run_of
 
@@ -28,7 +28,7 @@ _KEPT_IN_FOLDER = frozenset({"job_id", "note", "tags", "starred", "spec", "bundl
 class RunStore:
     """Runs through one writer thread, so that no two writes of a program meet."""
 
-    def __init__(self, records: Records, writer: BlockingCalls) -> None:
+    def __init__(self, records: RecordsFile, writer: BlockingCalls) -> None:
         self._records = records
         self._writer = writer
 
@@ -137,6 +137,13 @@ class RunStore:
     async def live(self) -> list[Run]:
         marks = ", ".join("?" for _ in OVER)
         return await self._select(f"WHERE state NOT IN ({marks}) ORDER BY number DESC", OVER)
+
+    async def since(self, moment: datetime) -> list[Run]:
+        """Those of which something may have been after it."""
+        when = moment.astimezone(UTC).isoformat()
+        return await self._select(
+            "WHERE ended IS NULL OR julianday(ended) >= julianday(?) ORDER BY number DESC", (when,)
+        )
 
     async def matching(self, beginning: str) -> list[Run]:
         # A range, not LIKE: it uses the index and takes every character as it is.

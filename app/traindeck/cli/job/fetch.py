@@ -74,8 +74,8 @@ async def _followed(call: Call, core: RunCore, run: Run, target: Path) -> tuple[
 async def _asked(call: Call, core: RunCore, run: Run, fetched: FetchedOutputs) -> FetchedOutputs:
     _name_kept(call, fetched)
     question = say_count(
-        "Overwrite {count} file that was edited here or is another?",
-        "Overwrite {count} files that were edited here or are others?",
+        "Overwrite {count} file that was edited here or comes from elsewhere?",
+        "Overwrite {count} files that were edited here or come from elsewhere?",
         len(fetched.kept),
     )
     if not terminal.confirmed(question):
@@ -89,8 +89,8 @@ def _tell(call: Call, run: Run, fetched: FetchedOutputs) -> None:
             _name_kept(call, fetched)
         call.output.note(
             say_count(
-                "{count} file was edited here or is another, and was kept. --overwrite replaces it.",
-                "{count} files were edited here or are others, and were kept. --overwrite replaces them.",
+                "{count} file was edited here or comes from elsewhere, and was kept. --overwrite replaces it.",
+                "{count} files were edited here or come from elsewhere, and were kept. --overwrite replaces them.",
                 len(fetched.kept),
             )
         )
@@ -137,7 +137,7 @@ async def _show_tensorboard(call: Call, folder: Path) -> None:
     if not await asyncio.to_thread(has_event_files, folder):
         raise NotFound(
             text("There are no TensorBoard event files in “{folder}”.", folder=str(folder)),
-            text("Write them to an output folder in the script, then fetch again."),
+            text("Write them to an output folder in the script, then download again."),
         )
     async with tensorboard(folder) as address:
         call.output.note(say("TensorBoard is at {address}. Ctrl+C ends it.", address=address))

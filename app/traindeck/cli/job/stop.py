@@ -13,7 +13,7 @@ from traindeck.cli.main import Call
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, say_count, text
-from traindeck.services.jobs.run_removal import Removal
+from traindeck.services.jobs.run_removal import RemovalPlan
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -64,7 +64,7 @@ async def rm(call: Call) -> int:
     return DONE
 
 
-def _goes(removal: Removal, *, with_code: bool) -> Iterator[str]:
+def _goes(removal: RemovalPlan, *, with_code: bool) -> Iterator[str]:
     """What is deleted and what is kept, with counts and bytes."""
     yield say("Deleted: the record on this computer")
     if removal.has_job:

@@ -162,10 +162,14 @@ class MonthCost:
         return more is None or self.spent + more > self.limit
 
 
+def month_begins(now: datetime) -> datetime:
+    """By the calendar of this computer."""
+    return now.astimezone().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
 def month_cost(runs: Iterable[Run], prices: PriceTable, now: datetime) -> MonthCost:
-    """Of each run what of its time was in this month, by the calendar of this computer."""
-    here = now.astimezone()
-    begins = here.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    """Of each run what of its time was in this month."""
+    here, begins = now.astimezone(), month_begins(now)
     spent = unknown_hours = 0.0
     known = unknown = 0
     for run in runs:

@@ -13,7 +13,7 @@ from traindeck.domain.errors import AppError, InvalidInput, NotFound
 from traindeck.domain.jobs.choices import Flavor
 from traindeck.domain.jobs.job import RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.jobs.prices import JobEstimate, MonthCost, PriceTable, estimate, month_cost
+from traindeck.domain.jobs.prices import JobEstimate, MonthCost, PriceTable, estimate, month_begins, month_cost
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
@@ -141,7 +141,8 @@ class Billing:
             await connection.training.stop(job_id)
 
     async def month(self) -> MonthCost:
-        return month_cost(await self.records.all(), await self.table(), self.clock())
+        now = self.clock()
+        return month_cost(await self.records.since(month_begins(now)), await self.table(), now)
 
     async def cost_of(self, spec: JobSpec, account: str, offered: Flavor | None = None) -> SubmissionCost:
         return SubmissionCost(estimate(spec, account, await self.table(), offered), await self.month())

@@ -23,7 +23,7 @@ _OWN_CODE = "traindeck/code/"
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class RemovalPlan:
     """What goes with a run; its outputs and its logs never do."""
 
     run: Run
@@ -52,7 +52,7 @@ class RunRemoval:
     transfers: Transfers
     bundles: CodeBundles
 
-    async def look(self, run_id: str) -> Removal:
+    async def look(self, run_id: str) -> RemovalPlan:
         """Raises Conflict for a run that goes on."""
         run = await self.records.existing(run_id)
         is_damaged = run.state is RunState.UNKNOWN and not run.job_id
@@ -69,11 +69,11 @@ class RunRemoval:
                 trouble = error
         spec = run.filled_spec
         kept = (*(channel.place for channel in spec.outputs), *((spec.log_to,) if spec.log_to else ()))
-        return Removal(
+        return RemovalPlan(
             run, bool(run.job_id), code, files, size, trouble, local_files, local_bytes, len(others), tuple(kept)
         )
 
-    async def remove(self, removal: Removal, *, code: bool) -> None:
+    async def remove(self, removal: RemovalPlan, *, code: bool) -> None:
         """The job at the service and the record here; with `code`, also the code that is this run's alone.
 
         The record goes last: what could not be deleted can be tried again.

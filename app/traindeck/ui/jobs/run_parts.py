@@ -209,8 +209,8 @@ def _outputs_words(state: RunPageState) -> str:
         if not state.fetch_kept:
             return done
         kept = say_count(
-            "{count} file there was edited or is another, and was kept.",
-            "{count} files there were edited or are others, and were kept.",
+            "{count} file there was edited or comes from elsewhere, and was kept.",
+            "{count} files there were edited or come from elsewhere, and were kept.",
             state.fetch_kept,
         )
         return f"{done} {kept}"

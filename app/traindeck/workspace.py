@@ -28,7 +28,6 @@ from traindeck.domain.settings import (
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
-from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
 from traindeck.ui.jobs.feature import JobsFeature
@@ -45,7 +44,6 @@ from traindeck.ui.shell.problem_report_feature import ProblemReportFeature
 from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
-from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.budget_news import BudgetNews
@@ -56,8 +54,10 @@ from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
+from traindeck.viewmodels.jobs.warnings_asked import asking
 from traindeck.viewmodels.lab.lab_page import LabPage
-from traindeck.viewmodels.logs.log_feed import LogFeed
+from traindeck.viewmodels.logs.log_feed import LogFeed, log_place
+from traindeck.viewmodels.ports import Choose
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
@@ -109,12 +109,14 @@ class Models:
         self._core, self._scope = core, scope
         self.notices, self.layout = notices, layout
         self.preferences = Preferences(core.settings, core.disk, scope, settings, asked)
+        self.preferences.recent.keep_with(layout.get("recent"), partial(layout.put, "recent"))
         rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
-        places = PlaceNotes(form, PlaceService(core.connections, core.planes), scope)
+        places = PlaceNotes(form, core.places, scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
+        log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, form, scope)
         self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, sample, scope)
@@ -201,6 +203,10 @@ class Models:
             mending = Mending(text("Set the clock…"), open_clock_settings)
         self.notices.mends(CLOCK, mending)
 
+    def ask_about_warnings(self, choose: Choose) -> None:
+        """The window that is open now asks before a job is sent in spite of them."""
+        self._core.submission.accept = asking(choose)
+
     def close(self) -> None:
         self._deaf()
         for model in (
@@ -261,6 +267,7 @@ class Workspace:
     async def build(self) -> None:
         """Room by room, so that a window in use can answer in between."""
         models, shell = self._models, self.shell
+        models.ask_about_warnings(shell.choose)
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
         self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))
@@ -321,7 +328,7 @@ class Workspace:
         models, shell = self._models, self.shell
         match opening:
             case JobFileOpening(path):
-                question = text("Replace what is in the job form with “{file}”?", file=str(path))
+                question = text("Replace the content of the job form with “{file}”?", file=str(path))
                 if models.jobs.form.state.is_dirty and not await shell.confirm(question, text("Replace")):
                     return
                 models.jobs.form.open_file(path)
@@ -339,8 +346,8 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        syncs = tuple(dialog.form.again() for dialog in self.window.findChildren(SyncDialog) if dialog.isVisible())
-        return OpenPages(tuple(self.shell.shown_on(key) for key in keys), self.window.tabs.currentIndex(), syncs)
+        shown = tuple(self.shell.shown_on(key) for key in keys)
+        return OpenPages(shown, self.window.tabs.currentIndex(), self._transfers.open_syncs())
 
     async def until_free(self, tell: Callable[[str], None]) -> None:
         """Until nothing that was typed would go with the window; `tell` gets the title of what it waits for."""

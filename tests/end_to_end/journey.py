@@ -10,16 +10,19 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+from answering import answer_keys
 from counted import come_again, count_what_is_done, press_r_everywhere
 from disk_watch import disk_watched
 from hands import Hands, plain, tell
 from leaving import find_open, leave_open
 from looking import look_and_edit
+from pasting import paste_and_watch
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QScrollArea, QToolButton, QWidget
 from reopening import open_old_home
-from tour.walk import tour
+from tabbing import walk_by_tab
+from tour.places import tour
 
 from traindeck.bootstrap import Program, run_program
 from traindeck.domain.storage.objects import ObjectPath
@@ -719,6 +722,7 @@ async def browse(hands: Hands, bucket: str, count: str) -> None:
     await hands.until(lambda: browser.rows.shown.look.search == "0199 JPG")
     await hands.until(lambda: view.footing.text().count("found"))
     tell("found", rows=browser.rows.shown.count, name=view.model.index(0, 0).data(), words=view.footing.text())
+    await answer_keys(hands, view)
 
 
 JOURNEYS: dict[str, Journey] = {
@@ -730,13 +734,17 @@ JOURNEYS: dict[str, Journey] = {
         stop_without_a_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
         count_what_is_done, press_r_everywhere, come_again,
-        tour,
+        paste_and_watch, tour, walk_by_tab,
     )
 }  # fmt: skip
 
 
 async def visit(name: str, words: list[str], program: Program) -> int:
-    await JOURNEYS[name](Hands(program), *words)
+    try:
+        await JOURNEYS[name](Hands(program), *words)
+    finally:
+        # Without a window system Qt deletes what lies there after Python has ended, and crashes if it was Python's.
+        QGuiApplication.clipboard().clear()
     return 0
 
 

@@ -20,6 +20,7 @@ from support.folder_plane import FolderPlane
 from support.hand_made_connection import HandMadeConnection
 from support.listed_names import ListedNames
 from support.memory_secrets import MemorySecrets
+from support.open_gate import open_gate
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
@@ -45,6 +46,7 @@ from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.store.object_index import ObjectIndexes
+from traindeck.store.offers import OfferStore
 from traindeck.store.paths import Paths
 from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
@@ -186,7 +188,7 @@ class HandMadeJobs(ModelArtsTraining):
         await self._gate()
         return self.offered_flavors
 
-    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
         await self._gate()
         if any(job.name == name for job in self.jobs.values()):
             raise Conflict(text("The name exists."), text("Take another."))
@@ -280,12 +282,12 @@ class FolderCloud(Entered):
         self.listings = BucketListings(self.connections, indexes.open, index)
         bundles = CodeBundles(self.paths.bundles, self.disk)
         self.submission = Submission(
-            self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book
+            self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book, open_gate
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)
         self.submission.changed.add(self.watch.tell)
-        self.choices = JobChoices(self.connections)
+        self.choices = JobChoices(self.connections, OfferStore(self.paths.offers, self.disk))
         self.service = RunService(self.records, self.connections, self.watch, self.transfers, bundles)
         await self.open_scope()
         return self

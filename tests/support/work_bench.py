@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from support.entered import Entered
+from support.open_gate import open_gate
 from support.servers.faults import FaultyProxy
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
@@ -32,7 +33,7 @@ from traindeck.services.jobs.modelarts.job_search import name_filter, pages
 from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
-from traindeck.services.jobs.submission import Submission
+from traindeck.services.jobs.submission import Gate, Submission
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
@@ -102,6 +103,8 @@ class Bench(Entered):
         self._look_ups_s = look_ups_s
         self._patience_s = None if waits_for_keys else 0.5
         self.made: list[Connection] = []
+        self.gate: Gate = open_gate
+        """What looks at a job before it is sent; a test of the sending itself has none."""
 
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
@@ -133,6 +136,7 @@ class Bench(Entered):
             self.paths.run,
             self.disk,
             self.book,
+            self.gate,
             look_ups_s=self._look_ups_s,
         )
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)

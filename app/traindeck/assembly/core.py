@@ -10,7 +10,6 @@ from traindeck.assembly.lab_keeper import LabKeeper
 from traindeck.assembly.run_core import RunCore
 from traindeck.runtime.resources import resource
 from traindeck.services.desktop.notifications import DesktopNotifications
-from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.runs import end_lab_runs, own_runs
 from traindeck.services.jobs.sample_project import SampleProject
 from traindeck.services.storage.bucket_listing import BucketListings
@@ -26,7 +25,6 @@ class Core(RunCore):
         await super()._open(owned)
         paths, connections = self.paths, self.connections
         self.profiles = self.profile_service()
-        self.choices = JobChoices(connections)
         self.unfinished = UnfinishedUploads(self.planes, self.journal)
         indexes = ObjectIndexes(paths.index)
         owned.callback(indexes.close)

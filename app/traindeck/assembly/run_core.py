@@ -5,25 +5,32 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
+from traindeck.domain.jobs.checks import AcceptedFinding
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code_tree import FrozenCode
 from traindeck.services.jobs.comparing import RunComparing
+from traindeck.services.jobs.run_code import RunCode
 from traindeck.services.jobs.run_metrics import RunMetrics
 from traindeck.services.jobs.run_notes import RunNotes
-from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 from traindeck.services.jobs.runs import RunService
-from traindeck.services.jobs.submission import Submission
+from traindeck.services.jobs.submission import Accept, Submission
 from traindeck.services.logs.log_search import LogFinder
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.billing import Billing
+    from traindeck.services.jobs.checks.job_checks import JobChecks
 
 
 class RunCore(DataCore):
@@ -39,9 +46,14 @@ class RunCore(DataCore):
         owned.push_async_callback(self._make_copy)
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
         bundles = CodeBundles(paths.bundles, self.disk)
-        self.submission = Submission(self.records, connections, self.planes, bundles, paths.run, self.disk, self.book)
+        self.places = PlaceService(connections, self.planes)
+        self.choices = self.job_choices()
+        self.submission = Submission(
+            self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
+        )
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.run_code = RunCode(self.records, bundles, self.disk)
         self.log_search = LogFinder(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
@@ -49,11 +61,36 @@ class RunCore(DataCore):
         self.adoption = Adoption(
             self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
         )
-        self.watch.take_back = self.adoption.take_back
+        self.watch.take_back = self._take_back
         self.comparing = RunComparing(self.records, connections, bundles)
         self.watch.look_at_data = self.comparing.look_at_data
         self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+
+    async def _take_back(self, seen: JobsSeen) -> None:
+        """What an account has and a record here lacks: late answers first, then lost records."""
+        await self.submission.claim(seen.profile, seen.jobs.jobs)
+        await self.adoption.take_back(seen)
+
+    @cached_property
+    def checks(self) -> JobChecks:
+        """What is looked at before a job is sent; loaded by those who send one."""
+        from traindeck.assembly.lab_pythons import LabPythons
+        from traindeck.services.jobs.checks.job_checks import JobChecks
+        from traindeck.services.jobs.checks.service_facts import ServiceFacts
+
+        facts = ServiceFacts(self.connections, self.places, self.choices, self.records)
+        pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
+        return JobChecks(facts, self.disk, pythons.of_engine)
+
+    async def _checked(
+        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, accept: Accept
+    ) -> tuple[AcceptedFinding, ...]:
+        from traindeck.services.jobs.checks.job_checks import let_through
+
+        report = await self.checks.check(spec, base, profile, frozen=frozen)
+        await let_through(report, accept)
+        return report.to_record
 
     @cached_property
     def billing(self) -> Billing:

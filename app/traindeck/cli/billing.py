@@ -123,10 +123,9 @@ async def _prices(call: Call) -> int:
 
 async def _offered(call: Call, core: RunCore) -> Sequence[tuple[str, str, int]]:
     from traindeck.domain.errors import AppError
-    from traindeck.services.jobs.choices import JobChoices
 
     try:
-        flavors = (await JobChoices(core.connections).load(call.profile(core))).flavors
+        flavors = (await core.choices.load(call.profile(core))).flavors
     except AppError as error:
         call.output.note(error.sentence())
         return []

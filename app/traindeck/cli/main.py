@@ -72,7 +72,7 @@ Handler = Callable[[Call], Awaitable[int]]
 _MUTE = (AppError, ReaderGone)
 # They tell what there is: with their reader they are done.
 _TELLERS = {("obs", name) for name in ("ls", "du", "find", "cat", "stat", "fragments")} | {
-    ("job", name) for name in ("ls", "show", "logs", "compare")
+    ("job", name) for name in ("ls", "show", "logs", "compare", "check")
 }
 
 
@@ -224,6 +224,12 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.obs import fragments as module
         case "job", "init":
             from traindeck.cli.job import init as module
+        case "job", "check":
+            from traindeck.cli.job import check as module
+        case "job", "template":
+            from traindeck.cli.job import template as module
+        case "job", "export" | "import":
+            from traindeck.cli.job import exchange as module
         case "job", "fields":
             from traindeck.cli.job import fields as module
         case "job", "submit" | "rerun":
@@ -236,6 +242,8 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import stop as module
         case "job", "compare":
             from traindeck.cli.job import compare as module
+        case "job", "code":
+            from traindeck.cli.job import code as module
         case "job", "fetch":
             from traindeck.cli.job import fetch as module
         case "job", "adopt" | "note" | "tag" | "star" | "describe":

@@ -146,7 +146,7 @@ PART_BYTES = Number(
 LINKS = OneOf(
     "links", SettingSection.TRANSFERS, text("Symbolic links"), text("What an upload or a new sync does with links."),
     "skip",
-    (("skip", text("Skip them")), ("follow", text("Upload what they lead to")),
+    (("skip", text("Skip them")), ("follow", text("Upload their targets")),
      ("keep", text("Keep them as links"))),
 )  # fmt: skip
 STORE_MD5 = Switch(

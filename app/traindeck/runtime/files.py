@@ -84,7 +84,7 @@ def text_of(content: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput(
             text("“{file}” is not a UTF-8 text file.", file=name),
-            text("Save it as UTF-8, or choose another file."),
+            text("Save it as UTF-8, or select another file."),
             str(error),
         ) from error
 

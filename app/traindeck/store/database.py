@@ -47,6 +47,7 @@ STEPS = (
         "CREATE INDEX transitions_by_run ON transitions (run_id, at)",
     ),
     ("ALTER TABLE runs ADD COLUMN isolation TEXT NOT NULL DEFAULT ''",),
+    ("ALTER TABLE runs ADD COLUMN accepted TEXT NOT NULL DEFAULT '[]'",),
     (
         "ALTER TABLE runs ADD COLUMN secondary_phase TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE runs ADD COLUMN remote_name TEXT NOT NULL DEFAULT ''",

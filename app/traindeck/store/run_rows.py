@@ -13,6 +13,7 @@ from typing import Any
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.checks import AcceptedFinding, CheckLevel
 from traindeck.domain.jobs.job import Isolation, Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import Text, text
@@ -38,6 +39,8 @@ def column(name: str, value: Any) -> object:
         return job_file.to_toml(value)
     if name in _LISTS:
         return json.dumps(value, ensure_ascii=False)
+    if name == "accepted":
+        return json.dumps([_written_finding(one) for one in value], ensure_ascii=False)
     if name == "reason":
         return kept_errors.words_to_json(value)
     if isinstance(value, bool):
@@ -53,7 +56,7 @@ def run_of(row: Row) -> Run:
     def read(name: str, reading: Callable[[Any], Any], otherwise: object) -> None:
         try:
             values[name] = reading(row[name])
-        except (InvalidInput, ValueError, TypeError) as error:
+        except (InvalidInput, ValueError, TypeError, KeyError) as error:
             log.warning("run %s: %s cannot be read: %s", row["id"], name, error)
             damaged.append(name)
             values[name] = otherwise
@@ -63,6 +66,7 @@ def run_of(row: Row) -> Run:
     read("tasks", _words, ("worker-0",))
     read("tags", _words, ())
     read("reason", kept_errors.words_from_json, "")
+    read("accepted", _findings, ())
     read("isolation", Isolation, Isolation.UNKNOWN)
     read("duration_ms", lambda value: None if value is None else int(value), None)
     values["starred"] = bool(values["starred"])
@@ -77,6 +81,23 @@ def run_of(row: Row) -> Run:
         before = values["reason"]
         values["reason"] = Text("{damage} {before}", {"damage": reason, "before": before}) if before else reason
     return Run(**values)
+
+
+def _written_finding(one: AcceptedFinding) -> dict[str, str]:
+    title, fact = kept_errors.words_to_json(one.title), kept_errors.words_to_json(one.fact)
+    return {"check": one.check, "level": one.level.value, "title": title, "fact": fact}
+
+
+def _findings(value: str) -> tuple[AcceptedFinding, ...]:
+    return tuple(
+        AcceptedFinding(
+            str(one["check"]),
+            CheckLevel(one["level"]),
+            kept_errors.words_from_json(str(one["title"])),
+            kept_errors.words_from_json(str(one["fact"])),
+        )
+        for one in json.loads(value)
+    )
 
 
 def _words(value: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.jobs.comparison import DataPrint
-from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.run_query import MeasuredRun, Metric, RunQuery
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -92,6 +92,13 @@ class RunStore:
         return added
 
     async def change(self, run_id: str, **changes: Any) -> Run:
+        return await self._change(run_id, changes, on_disk=False)
+
+    async def change_on_disk(self, run_id: str, **changes: Any) -> Run:
+        """For what is of no use in memory alone, as that a request may have left."""
+        return await self._change(run_id, changes, on_disk=True)
+
+    async def _change(self, run_id: str, changes: Mapping[str, Any], *, on_disk: bool) -> Run:
         def work(db: sqlite3.Connection) -> tuple[Run, Run]:
             before = _one(db, run_id)
             if before is None:
@@ -104,7 +111,7 @@ class RunStore:
                 _note(db, after)
             return before, after
 
-        before, after = await self._write(run_id, work)
+        before, after = await self._write(run_id, work, on_disk=on_disk)
         if after.state.is_over or not _KEPT_IN_FOLDER.isdisjoint(changes):
             changed = replace(before, checked=None) != replace(after, checked=None)
             if changed:
@@ -149,6 +156,13 @@ class RunStore:
     async def with_job(self, job_id: str) -> Run | None:
         found = await self._select("WHERE job_id = ? AND job_id != '' ORDER BY number DESC LIMIT 1", (job_id,))
         return found[0] if found else None
+
+    async def without_job(self, profile: str) -> list[Run]:
+        """Those of an account whose request may have left, and of which no job is known."""
+        open_states = (RunState.SUBMITTING.value, RunState.UNCONFIRMED.value)
+        return await self._select(
+            "WHERE profile = ? AND job_id = '' AND (submitted IS NOT NULL OR state IN (?, ?))", (profile, *open_states)
+        )
 
     async def job_ids(self, profile: str) -> dict[str, str]:
         """The run of each job of an account."""

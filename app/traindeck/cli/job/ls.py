@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.waiting import bring_up_to_date, check_again, find
 from traindeck.cli.main import Call
-from traindeck.domain.errors import InvalidInput
+from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import run_table
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.jobs.run_query import MeasuredRun, MetricBest, RunQuery, RunSort, metric_best
@@ -21,6 +22,8 @@ from traindeck.runtime.files import local_errors, write_whole
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
+    from traindeck.domain.jobs.job import Run
+    from traindeck.services.jobs.code_origin import GitState
 
 # What gives way on a narrow terminal, in this order; the name is what a list is looked at for.
 _GIVES_WAY = ("account", "submitted", "number", "duration", "run")
@@ -70,8 +73,18 @@ async def show(call: Call) -> int:
         await bring_up_to_date(call, core)
         run = await find(call, core, call.options.run)
         (measured,) = await core.records.measured([run])
-    call.output.result(run_words.full_document(measured), "\n".join(run_words.page(measured)))
+        git = await _git(core, run)
+    document = {**run_words.full_document(measured), "git": asdict(git) if git else None}
+    call.output.result(document, "\n".join(run_words.page(measured, git.words() if git else None)))
     return DONE
+
+
+async def _git(core: RunCore, run: Run) -> GitState | None:
+    """Where its code stood; None: nobody knows."""
+    try:
+        return (await core.run_code.of(run)).git
+    except AppError:
+        return None
 
 
 async def _said(call: Call, core: RunCore, words: str, runs: Sequence[object]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, size, yes
+from traindeck.domain.jobs.job import CodeOf
 from traindeck.domain.texts import say
 
 SORTS = ("number", "name", "state", "duration", "ended", "account")
@@ -13,12 +14,17 @@ SORTS = ("number", "name", "state", "duration", "ended", "account")
 def add_job(job: Adder) -> None:
     leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
     leaf(job, "fields", say("list all keys of a job file"))
-    leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters)
+    leaf(job, "check", say("check a job file without submitting it"), _file, _changes, _parameters, _checking)
+    leaf(job, "template", say("manage templates of job files: list, show, save, remove"), _template)
+    leaf(job, "export", say("print a job as a file of another program"), _what, _format, _to)
+    leaf(job, "import", say("print a file of another program as a job.toml"), _foreign, _to)
+    leaf(job, "submit", say("submit a job file"), _file, _sending, _parameters, _looking)
     leaf(job, "ls", say("list runs, newest first"), _runs)
     leaf(job, "show", say("show a run"), _run)
     leaf(job, "logs", say("print the log of a run"), _run, _logs)
     leaf(job, "stop", say("stop a run"), _run)
-    leaf(job, "rerun", say("run the same job again, with the same code"), _run, _sending)
+    leaf(job, "rerun", say("run the same job again"), _run, _sending, _code_of)
+    leaf(job, "code", say("show, compare or restore the code of a run"), _run, _code)
     leaf(job, "rm", say("delete a finished run, here and at the service"), _run, _rm, yes)
     leaf(job, "wait", say("wait until a run has ended"), _run)
     leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
@@ -32,6 +38,7 @@ def add_job(job: Adder) -> None:
 
 def _init(init: Parser) -> None:
     init.add_argument("folder", type=Path, metavar="DIR")
+    init.option("--template", "NAME", say("begin with a template"))
 
 
 def _file(parser: Parser) -> None:
@@ -99,9 +106,19 @@ def _star(star: Parser) -> None:
     star.flag("--remove", means=say("remove the star"))
 
 
-def _sending(parser: Parser) -> None:
+def _changes(parser: Parser) -> None:
     change = say("change a parameter (lr=0.01) or any other key (resources.nodes=2)")
     parser.option("--set", "KEY=VALUE", change, action="append", default=[], dest="changes")
+
+
+def _checking(parser: Parser) -> None:
+    parser.flag("--fix", means=say("show what the first fix of each finding changes, and change it"))
+    yes(parser)
+
+
+def _sending(parser: Parser) -> None:
+    _changes(parser)
+    parser.flag("-y", "--yes", means=say("submit in spite of warnings"))
     parser.flag("--wait", means=say("wait until the run has ended"))
     parser.flag("--follow", means=say("print its log until the run has ended"))
 
@@ -109,3 +126,51 @@ def _sending(parser: Parser) -> None:
 def _parameters(submit: Parser) -> None:
     words = say("running parameters as “a=1;b=2”, as a command line or as JSON; “-” for standard input")
     submit.option("--parameters", "TEXT", words)
+
+
+def add_filter(parser: Parser) -> None:
+    parser.option("--filter", "WORDS", say("only those that contain all of these words"), default="")
+
+
+def _template(template: Parser) -> None:
+    verbs = ("list", "show", "save", "remove")
+    template.option("what", "WHAT", say("what to do (default: list)"), nargs="?", choices=verbs, default=verbs[0])
+    template.option("name", "NAME", say("its name"), nargs="?")
+    template.option("file", "FILE", say("for save: a job.toml, or its folder"), nargs="?", type=Path)
+    lock = say("for save: a key that jobs of this template cannot change, such as resources.flavor")
+    template.option("--lock", "KEY", lock, action="append", default=[])
+    template.flag("--replace", means=say("for save: replace a template of this name"))
+
+
+def _what(export: Parser) -> None:
+    export.option("what", "RUN|FILE", say("a run, a job.toml, or its folder"))
+
+
+def _foreign(import_: Parser) -> None:
+    words = say("YAML of ma-cli, JSON of ModelArts or of the ToolKit; “-” for standard input")
+    import_.option("file", "FILE", words, type=Path)
+
+
+def _format(export: Parser) -> None:
+    words = say("job file, YAML of ma-cli, JSON of ModelArts, or JSON of the older service that the ToolKit used")
+    export.option("--as", None, words, choices=("toml", "yaml", "json", "toolkit"), default="toml", dest="kind")
+
+
+def _to(parser: Parser) -> None:
+    parser.option("--to", "FILE", say("write it to a new file (default: standard output)"), type=Path)
+
+
+def _looking(submit: Parser) -> None:
+    submit.flag("-n", "--dry-run", means=say("only show what would be submitted"))
+
+
+def _code_of(rerun: Parser) -> None:
+    words = say("code of that run or of its folder now (default: then)")
+    rerun.option("--code", None, words, choices=[one.value for one in CodeOf], default=CodeOf.THEN.value)
+
+
+def _code(code: Parser) -> None:
+    code.option("--diff", "RUN|FOLDER", say("compare it with another run or a folder"))
+    code.option("--to", "FOLDER", say("restore it to this folder"), type=Path)
+    code.option("--zip", "FILE", say("write it to this archive"), type=Path)
+    code.flag("-y", "--yes", means=say("replace files that differ"))

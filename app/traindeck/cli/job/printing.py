@@ -12,14 +12,17 @@ from traindeck.cli.columns import aligned, width
 from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.jobs.run_query import MeasuredRun
-from traindeck.domain.jobs.run_table import number_words, state_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.jobs.run_table import number_words
+from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
+    from traindeck.domain.texts import Text
     from traindeck.services.logs.log_files import Gap
 
+_DESPITE = {CheckLevel.AMBER: text("Accepted"), CheckLevel.NOT_CHECKED: text("Not checked")}
 _SECOND = "%Y-%m-%d %H:%M:%S"
 
 
@@ -74,6 +77,10 @@ def full_document(measured: MeasuredRun) -> dict[str, object]:
         "engine": spec.engine_version or spec.engine,
         "flavor": spec.flavor,
         "nodes": spec.nodes,
+        "accepted": [
+            {"check": one.check, "level": one.level.value, "title": str(one.title), "fact": str(one.fact)}
+            for one in run.accepted
+        ],
         "job_file": job_file.to_toml(run.spec),
     }
 
@@ -85,14 +92,14 @@ def fits(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int, leas
     return sum(widths) + 2 * (len(widths) - 1) <= room
 
 
-def page(measured: MeasuredRun) -> list[str]:
+def page(measured: MeasuredRun, git: Text | None = None) -> list[str]:
     run = measured.run
     spec = run.filled_spec
     facts = [
         (say("Run"), run.id),
         (say("Name"), run.name),
         (say("Name at the service"), run.remote_name),
-        (say("State"), state_words(run)),
+        (say("State"), say(run.state_words)),
         (say("Details"), run.secondary_phase if run.secondary_phase != run.phase else ""),
         (say("Reason"), str(run.reason)),
         (say("Isolation"), str(run.isolation.warning or "")),
@@ -105,6 +112,7 @@ def page(measured: MeasuredRun) -> list[str]:
         (say("Last response"), _local(run.checked)),
         (say("Rerun of"), run.resubmission_of),
         (say("Code"), run.code_url),
+        (say("Git"), say(git) if git is not None else ""),
         (say("Engine"), spec.image or f"{spec.engine} {spec.engine_version}".strip()),
         (say("Specification"), f"{spec.flavor} × {spec.nodes}"),
         *((say("Input {name}", name=channel.name), channel.place) for channel in spec.inputs),
@@ -120,7 +128,8 @@ def page(measured: MeasuredRun) -> list[str]:
         ),
         (say("Parameters"), " ".join(f"{name}={value}" for name, value in spec.parameters)),
     ]
-    return aligned([(name, value) for name, value in facts if value])
+    accepted = [(say(_DESPITE[one.level]), f"{one.title}: {one.fact}") for one in run.accepted]
+    return aligned([(name, value) for name, value in [*facts, *accepted] if value])
 
 
 def _local(when: datetime | None) -> str:
@@ -162,11 +171,12 @@ class LogPrinter:
             self._line(self._rest, b"")
             self._rest = b""
         for gap in gaps:
-            words = say(
-                "{worker}: {missing} bytes before byte {offset} were no longer available from the service.",
+            words = say_count(
+                "{worker}: {count} byte before byte {offset} was no longer available from the service.",
+                "{worker}: {count} bytes before byte {offset} were no longer available from the service.",
+                gap.missing,
                 worker=self.worker,
-                missing=gap.missing,
-                offset=gap.offset,
+                offset=f"{gap.offset:,}",
             )
             self.output.note(words)
 

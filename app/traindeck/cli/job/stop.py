@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.waiting import bring_up_to_date, find
 from traindeck.cli.main import Call
-from traindeck.domain.jobs.run_table import state_words
+from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, say_count, text
 from traindeck.services.jobs.run_removal import RemovalPlan
+
+if TYPE_CHECKING:
+    from traindeck.assembly.run_core import RunCore
 
 
 async def stop(call: Call) -> int:
@@ -22,7 +26,9 @@ async def stop(call: Call) -> int:
         run = await core.run_service.stop(run.id)
     words = say("Stopping {name}. It may be charged until the service confirms that it has ended.", name=run.name)
     if run.state.is_over:
-        words = say("{name} has already ended: {state}. Nothing was stopped.", name=run.name, state=state_words(run))
+        words = say(
+            "{name} has already ended: {state}. Nothing was stopped.", name=run.name, state=say(run.state_words)
+        )
     call.output.result(run_words.document(run), words)
     return DONE
 
@@ -31,6 +37,8 @@ async def rm(call: Call) -> int:
     async with call.runs() as core:
         await bring_up_to_date(call, core)
         run = await find(call, core, call.options.run)
+        if run.state.is_open:
+            return await _let_go(call, core, run)
         removal = await core.run_service.removal.look(run.id)
         with_code = call.options.code
         for line in _goes(removal, with_code=with_code):
@@ -86,3 +94,20 @@ def _goes(removal: RemovalPlan, *, with_code: bool) -> Iterator[str]:
     for place in removal.kept:
         yield say("Kept: {what}", what=place)
     yield say("Kept: the log on this computer")
+
+
+async def _let_go(call: Call, core: RunCore, run: Run) -> int:
+    """Of which nobody knows whether it was submitted."""
+    without = text(
+        "It is not known whether {name} was submitted. If its job exists, it goes on and is charged, and nothing here "
+        "stops it.",
+        name=run.name,
+    )
+    if not terminal.is_meant(call.options, without, f"{say(without)} {say('Delete its record?')}"):
+        call.output.note(say("Nothing was deleted."))
+        return DONE
+    await core.submission.abandon(run.id)
+    call.output.result(
+        {**run_words.document(run), "removed": True}, say("Deleted the record of {name}.", name=run.name)
+    )
+    return DONE

@@ -14,7 +14,6 @@ from traindeck.cli.main import Call
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, KeysRefused, NotFound
 from traindeck.domain.jobs.job import Run, RunState, duration_words
-from traindeck.domain.jobs.run_table import state_words
 from traindeck.domain.texts import say
 from traindeck.runtime.tasks import gather_or_raise, set_within
 from traindeck.services.accounts.environment import ENVIRONMENT
@@ -122,8 +121,10 @@ async def check_again(call: Call, core: RunCore, reference: str) -> None:
         return
     if run.state.is_open:
         call.output.note(say("{name} was not found. It may still exist and be charged.", name=run.name))
-    else:
+    elif run.state.is_remote:
         call.output.note(say("{name} was submitted.", name=run.name))
+    else:
+        call.output.note(str(run.reason))
 
 
 async def bring_up_to_date(call: Call, core: RunCore) -> None:
@@ -235,7 +236,7 @@ def said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
     words = say(
         "{name}: {state}, duration {time}",
         name=run.name,
-        state=state_words(run),
+        state=say(run.state_words),
         time=duration_words(run.run_seconds(run.ended or run.created)),
     )
     if beside_log and not call.output.json_wanted:
@@ -254,12 +255,12 @@ def said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
 
 
 def _state_teller(call: Call, run: Run) -> Callable[[Run], None]:
-    last = state_words(run)
+    last = say(run.state_words)
 
     def tell(changed: Run) -> None:
         nonlocal last
-        if changed.id == run.id and state_words(changed) != last:
-            last = state_words(changed)
+        if changed.id == run.id and say(changed.state_words) != last:
+            last = say(changed.state_words)
             call.output.note(f"{datetime.now():%H:%M:%S} {changed.name}: {last}")
 
     return tell

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec, name_stem
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -114,6 +116,13 @@ LAB_ENDED = text("The Lab ended unexpectedly while this run was in it, and was s
 """Why a run is over that the Lab lost."""
 
 
+class CodeOf(StrEnum):
+    """Which code a run that is submitted again has."""
+
+    THEN = "then"
+    NOW = "now"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One submission with all that belongs to it."""
@@ -138,6 +147,8 @@ class Run:
     checked: datetime | None = None  # when the service last answered about it
     tasks: tuple[str, ...] = field(default=("worker-0",))
     isolation: Isolation = Isolation.UNKNOWN
+    accepted: tuple[AcceptedFinding, ...] = ()
+    """What the checks warned of when it was sent all the same."""
     secondary_phase: str = ""  # of the service's own affairs: shown, nothing depends on it
     remote_name: str = ""  # where the service calls it otherwise by now
     tags: tuple[str, ...] = ()
@@ -193,6 +204,7 @@ class RemoteJob:
     tags: tuple[str, ...] | None = None  # None: the service said nothing of them
     user: str = ""
     code_url: str = ""
+    outputs: tuple[ObjectPath, ...] = ()
     flavor: str = ""
     flavor_name: str = ""
     nodes: int = 1

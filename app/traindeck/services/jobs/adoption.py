@@ -98,11 +98,11 @@ class Adoption:
             # The folder keeps its name: the job sees its code in a folder of that name.
             code = place / (source.name or "code")
             await self.transfers.fetch(run.profile, source, code)
-            bundle = await self.bundles.freeze(code, run.spec.boot, ())
+            async with self.bundles.frozen(code, run.spec.boot, ()) as bundle:
+                spec = replace(run.spec, code_url="", code_folder=run.spec.code_folder or ".")
+                return await self.records.change(run.id, bundle=bundle.id, spec=spec)
         finally:
             await self.disk.run(lambda _: shutil.rmtree(place, ignore_errors=True))
-        spec = replace(run.spec, code_url="", code_folder=run.spec.code_folder or ".")
-        return await self.records.change(run.id, bundle=bundle.id, spec=spec)
 
     async def _take_in(self, connection: Connection, document: Any) -> Run:
         job = remote_job(document)

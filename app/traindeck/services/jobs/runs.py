@@ -13,7 +13,8 @@ from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import count_text, text
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, CodeText, FrozenFile
+from traindeck.services.jobs.code_bundles import CodeBundles, CodeText
+from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
 from traindeck.services.jobs.run_outputs import RunOutputs
 from traindeck.services.jobs.run_removal import RunRemoval
 from traindeck.services.jobs.run_watch import RunWatch
@@ -96,8 +97,8 @@ class RunService:
         """The files that were frozen for it, as this computer keeps them."""
         return await self.bundles.open((await self.records.existing(run_id)).bundle)
 
-    async def code_text(self, bundle: Bundle, file: FrozenFile) -> CodeText:
-        return await self.bundles.text(bundle, file)
+    async def code_text(self, file: FrozenFile) -> CodeText:
+        return await self.bundles.text(file)
 
 
 log = logging.getLogger(__name__)

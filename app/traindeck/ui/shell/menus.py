@@ -166,9 +166,10 @@ class Menus(QObject):
                 self.toolbar.addAction(self.actions[command_id])
 
     def _paint(self) -> None:
-        for command in self._commands.all():
-            if command.icon and command.id in self.actions:
-                self.actions[command.id].setIcon(self._theme.icon(command.icon))
+        """In menus there are none, and each costs a drawing."""
+        for command_id in self._wanted:
+            if command_id in self.actions and (icon := self._commands.get(command_id).icon):
+                self.actions[command_id].setIcon(self._theme.icon(icon))
 
 
 def _run(commands: Commands, command_id: str, action: QAction, _checked: bool = False) -> None:

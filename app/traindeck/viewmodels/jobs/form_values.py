@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import Any
 
 from traindeck.domain.jobs import form_fields
-from traindeck.domain.jobs.choices import Choices, Engine, Flavor, misfit
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Scalar, wire_value
 from traindeck.domain.jobs.parameter_text import exact_scalar
 from traindeck.viewmodels.ports import Rows
@@ -86,25 +84,6 @@ def _words(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(str(part) for part in value) or "–"
     return str(value) or "–"
-
-
-def nearest_engine(spec: JobSpec, offer: Choices) -> Engine | None:
-    """The offered engine most like one that is not offered (any more)."""
-    if not spec.engine_version or offer.engine_of(spec):
-        return None
-    alike = [engine for engine in offer.engines if engine.name == spec.engine] or offer.engines
-    found = get_close_matches(spec.engine_version, [engine.version for engine in alike], 1, 0.0)
-    return next((engine for engine in alike if found and engine.version == found[0]), None)
-
-
-def nearest_flavor(spec: JobSpec, offer: Choices) -> Flavor | None:
-    """The offered specification most like the wanted one among those that fit the engine."""
-    engine, wanted = offer.engine_of(spec), offer.flavor_of(spec)
-    fitting = [flavor for flavor in offer.flavors if misfit(engine, flavor) is None]
-    if not spec.flavor or spec.pool or wanted in fitting:
-        return None
-    found = get_close_matches(spec.flavor, [flavor.id for flavor in fitting], 1, 0.0)
-    return next((flavor for flavor in fitting if found and flavor.id == found[0]), None)
 
 
 def folder_words(folder: Path, base: Path | None) -> str:

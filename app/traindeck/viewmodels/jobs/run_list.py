@@ -65,6 +65,8 @@ class RunList(QObject):
         self._scope = scope
         self.clock = clock
         self.state = RunListState()
+        self.chosen: tuple[str, ...] = ()
+        """All that are selected in the list; what can be done to several is done to these."""
         self._runs: dict[str, Run] = {}
         self._heard: dict[str, Run | None] = {}  # since the reading began; None: it is gone
         self._deaf_until = 0.0

@@ -141,6 +141,11 @@ class ModelArtsAccount:
         except TimeoutError:
             raise far_too_slow(self.service, f"no whole answer in {bounds.ANSWER_S:.0f} s") from None
 
+    @property
+    def project_id(self) -> str:
+        """Empty as long as it is not known."""
+        return self._project_id
+
     async def know_project(self) -> None:
         """Everything asked about jobs names the project."""
         async with self._finding:

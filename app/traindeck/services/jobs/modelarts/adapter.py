@@ -18,17 +18,21 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
-from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.job_spec import JobSpec, Target
+from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import CHINESE, spoken, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount, RequestRefused
+from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
     flavor_of,
+    job_quota,
+    pool_of,
     remote_job,
 )
 from traindeck.services.jobs.modelarts.errors import (
@@ -68,8 +72,28 @@ class ModelArtsTraining:
     async def flavors(self) -> list[Flavor]:
         return [flavor_of(item) for item in await self._items("flavors", _call("show_training_job_flavors"))]
 
-    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
-        """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
+    async def project(self) -> str:
+        """The id of the project that is asked about jobs."""
+        await self._account.know_project()
+        return self._account.project_id
+
+    async def pools(self) -> list[ResourcePool]:
+        return [pool_of(item) for item in await self._items("items", _call("list_pools"))]
+
+    async def job_quota(self) -> JobQuota | None:
+        """How many jobs there may be; None: the service does not say."""
+        return job_quota(await self._items("quotas", _call("show_training_quotas", resource="job-num")))
+
+    async def form(self, job_id: str, target: Target) -> JobSpec | None:
+        """The form that a job was made from, whoever made it; None: there is no such job."""
+        document = await self.document(job_id)
+        return None if document is None else spec_of(document, target)
+
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
+        """Ask for a job once; the places in `spec` are those of the run.
+
+        AnswerLost: nobody knows whether it exists. NameTaken: one of this name does.
+        """
         body = job_request(name, spec, code)
         await self._account.know_project()
         try:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import Isolation, RemoteJob
+from traindeck.domain.jobs.pools import JobQuota, ResourcePool
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 
 Document = Mapping[str, Any]
@@ -34,6 +39,7 @@ def remote_job(document: Document) -> RemoteJob:
         tags=_tags(metadata.get("tags")),
         user=str(metadata.get("user_name") or ""),
         code_url=str(_part(document, "algorithm").get("code_dir") or ""),
+        outputs=_output_places(document),
         **_bought(_part(document, "spec")),
     )
 
@@ -72,23 +78,84 @@ def _isolation(word: object) -> Isolation:
 def engine_of(document: Document) -> Engine:
     version = str(document.get("engine_version") or "")
     arch = next((known for known in ("aarch64", "x86_64") if known in version.lower()), "")
-    return Engine(str(document.get("engine_name") or ""), version, str(document.get("engine_id") or version), arch)
+    return Engine(
+        str(document.get("engine_name") or ""),
+        version,
+        str(document.get("engine_id") or version),
+        arch,
+        run_user=str(document.get("run_user") or ""),
+        is_old=document.get("v1_compatible") is True,
+    )
 
 
 def flavor_of(document: Document) -> Flavor:
     info, billing = _part(document, "flavor_info"), _part(document, "billing")
-    memory = _part(info, "memory")
+    card = _part(info, "npu") or _part(info, "gpu")
+    code = str(billing.get("code") or "")
+    identity = str(document.get("flavor_id") or "")
     return Flavor(
-        id=str(document.get("flavor_id") or ""),
+        id=identity,
         name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
         kind=str(document.get("flavor_type") or ""),
         cores=_number(_part(info, "cpu").get("core_num")),
-        memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
-        accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
+        memory=_amount(_part(info, "memory")),
+        accelerator=_accelerator(card),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
-        billing_code=str(billing.get("code") or ""),
+        arch=str(_part(info, "cpu").get("arch") or ""),
+        cards=_number(card.get("unit_num")),
+        card=str(card.get("product_name") or ""),
+        card_memory=str(card.get("memory") or ""),
+        disk=_amount(_part(info, "disk")),
+        billing_code=code,
         billing_units=_number(billing.get("unit_num")) or 1,
+        is_free=identity.endswith(".free") or code.endswith(".free"),
+        pool=str(document.get("pool_id") or ""),
+        engines=_names(document.get("support_engines")),
+        attributes=tuple((str(key), str(value)) for key, value in _part(document, "attributes").items()),
     )
+
+
+def _amount(document: Document) -> str:
+    return f"{document['size']} {document.get('unit') or ''}".strip() if document.get("size") else ""
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """A list, which comes as the text of one."""
+    try:
+        found = json.loads(value) if isinstance(value, str) and value else value
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def pool_of(document: Document) -> ResourcePool:
+    metadata, status = _part(document, "metadata"), _part(document, "status")
+    scopes = [scope for scope in _list(status, "scope") if isinstance(scope, Mapping)]
+    trains = [str(scope.get("state")) for scope in scopes if scope.get("scopeType") == "Train"]
+    return ResourcePool(
+        id=str(metadata.get("name") or ""),
+        name=str(_part(metadata, "labels").get("os.modelarts/name") or metadata.get("name") or ""),
+        phase=str(status.get("phase") or ""),
+        trains=trains == ["Enabled"] if scopes else None,
+    )
+
+
+def job_quota(documents: Sequence[Document]) -> JobQuota | None:
+    for document in documents:
+        used, most = _number(document.get("used")), _number(document.get("quota"))
+        if document.get("resource") == "job-num" and used is not None and most is not None:
+            return JobQuota(used, most)
+    return None
+
+
+def _output_places(document: Document) -> tuple[ObjectPath, ...]:
+    """Where a job writes to; a place that is none of OBS is nobody's trouble here."""
+    found = []
+    for channel in _list(_part(document, "algorithm"), "outputs"):
+        url = _part(_part(channel if isinstance(channel, Mapping) else {}, "remote"), "obs").get("obs_url")
+        with suppress(AppError):
+            found.append(ObjectPath.parse(str(url or "")).as_folder())
+    return tuple(found)
 
 
 def _accelerator(document: Document) -> str:

@@ -106,7 +106,7 @@ class ObsSettings:
             "used": self._used,
             "versioning": self.versioning,
             "quota_bytes": self._quota,
-            "encryption": self._encryption,
+            "encryption": self.encryption,
             "storage_class": self._storage_class,
         }
 
@@ -159,7 +159,17 @@ class ObsSettings:
             raise self._unreadable(f"{_QUOTA.root} without a number")
         return found
 
-    async def _encryption(self, bucket: str) -> str:
+    async def region(self, bucket: str) -> str:
+        """Where it is; empty: the service does not say. NotFound: there is no such bucket."""
+        answer = await self._account.ask(lambda client: client.getBucketMetadata(bucket), ObjectPath(bucket))
+        return str((answer.body or {}).get("location") or "")
+
+    async def used_bytes(self, bucket: str) -> int | None:
+        """What all of it takes, counted by the service every now and then."""
+        return (await self._used(bucket))[1]
+
+    async def encryption(self, bucket: str) -> str:
+        """The method by which it encrypts what comes; empty: by none."""
         root = await self._document(bucket, _ENCRYPTION)
         if root is None:
             return ""

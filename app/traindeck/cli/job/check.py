@@ -1,0 +1,86 @@
+"""`traindeck job check`: what is wrong with a job, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.cli import terminal
+from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.job.form_files import read_form
+from traindeck.cli.main import Call
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.checks import CheckLevel, document_of
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.parameter_text import parameters_in
+from traindeck.domain.jobs.validation import remarks
+from traindeck.domain.texts import Text, say, text
+
+if TYPE_CHECKING:
+    from traindeck.domain.jobs.checks import CheckFinding
+
+HEADS = {
+    CheckLevel.RED: text("Must be corrected"),
+    CheckLevel.AMBER: text("Warnings"),
+    CheckLevel.NOT_CHECKED: text("Not checked"),
+    CheckLevel.GREEN: text("Good"),
+}
+_MARKS = {CheckLevel.RED: "✗", CheckLevel.AMBER: "!", CheckLevel.NOT_CHECKED: "?", CheckLevel.GREEN: "✓"}
+
+
+async def check(call: Call) -> int:
+    file, spec = wanted_job(call)
+    async with call.runs() as core:
+        profile = core.submission.profile_for(spec, call.options.profile)
+        base = file.absolute().parent
+        report = await core.checks.check(spec, base, profile)
+        if call.options.fix:
+            from traindeck.cli.job.check_fixes import mended
+
+            report = await mended(call, core, file, base, report)
+    if call.output.json_wanted:
+        call.output.document(document_of(report))
+    else:
+        print_findings(call.output.line, report.findings)
+    return FAILED if report.is_red else DONE
+
+
+def wanted_job(call: Call) -> tuple[Path, JobSpec]:
+    """The job file, and the form in it with what the command line changes."""
+    file, spec = read_form(call.options.file)
+    if call.options.parameters is not None:
+        spec = _with_parameters(spec, call.options.parameters)
+    for change in call.options.changes:
+        spec = job_file.with_setting(spec, change)
+    for remark in remarks(spec):
+        call.output.note(say(remark.message))
+    return file, spec
+
+
+def _with_parameters(spec: JobSpec, given: str) -> JobSpec:
+    """Given values replace those of the file; new ones follow."""
+    written = terminal.text_of(given) if given == terminal.STANDARD_INPUT else given
+    return replace(spec, parameters=tuple({**dict(spec.parameters), **dict(parameters_in(written))}.items()))
+
+
+def print_findings(say_line: Callable[[str], None], findings: Iterable[CheckFinding]) -> None:
+    """By level, the worst first; what is good in one line each."""
+    found = list(findings)
+    for level in CheckLevel:
+        mine = [one for one in found if one.level is level]
+        if not mine:
+            continue
+        say_line(say("{level} ({count})", level=HEADS[level], count=len(mine)))
+        for one in mine:
+            say_line(f"  {_MARKS[level]} {say(one.title)}: {say(one.fact)}")
+            if one.hint is not None:
+                say_line(f"      {say(one.hint)}")
+            if one.fixes and level is not CheckLevel.GREEN:
+                say_line(f"      {say(_ways(one))}")
+
+
+def _ways(one: CheckFinding) -> Text:
+    ways = "; ".join(str(fix.words) for fix in one.fixes)
+    return text("Fix: {ways}", ways=ways)

@@ -1,0 +1,63 @@
+"""The check of a whole job: what window and command line ask before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.domain.jobs.checks import CheckFix, CheckReport, ChecksFailed, NotAccepted
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
+from traindeck.services.jobs.checks.code_facts import CodeFacts, SourceMemory
+from traindeck.services.jobs.checks.frame import CheckedJob, OnFindings, run_checks
+from traindeck.services.jobs.checks.service_facts import ServiceFacts
+from traindeck.services.jobs.code_tree import FrozenCode
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.checks.lab_limits import AskLabPython
+    from traindeck.services.jobs.submission import Accept
+
+
+@dataclass(eq=False, slots=True)
+class JobChecks:
+    """Looks at jobs; what it found out is kept for the next look."""
+
+    facts: ServiceFacts
+    disk: BlockingCalls
+    lab_python: AskLabPython | None = None
+    memory: SourceMemory = field(default_factory=SourceMemory)
+
+    async def check(
+        self,
+        spec: JobSpec,
+        base: Path,
+        profile: str,
+        *,
+        known: CheckReport | None = None,
+        found: OnFindings = lambda _: None,
+        frozen: FrozenCode | None = None,
+    ) -> CheckReport:
+        """All findings. `known` is the report before, of which only what a change touches is looked at again.
+
+        `frozen`: the code as an earlier run had it, of which nothing is left out any more.
+        """
+        code = CodeFacts((base / spec.code_folder).absolute(), spec.ignore, self.disk, self.memory, frozen)
+        account = self.facts.connections.profile(profile)
+        job = CheckedJob(spec, account, code, self.facts.of(profile), self.lab_python, is_again=frozen is not None)
+        return await run_checks(ALL_CHECKS, job, known=known, found=found)
+
+    async def mend(self, profile: str, fix: CheckFix) -> None:
+        """Make in OBS what a fix wants there; what it changes in the form is for whoever holds the form."""
+        if fix.creates is not None:
+            await self.facts.places.create(profile, fix.creates)
+            self.facts.forget(profile)
+
+
+async def let_through(report: CheckReport, accept: Accept) -> None:
+    """Come back when the job may be sent; raises ChecksFailed or NotAccepted."""
+    if report.is_red:
+        raise ChecksFailed(report)
+    if report.to_accept and not await accept(report):
+        raise NotAccepted(report)

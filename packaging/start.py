@@ -7,7 +7,7 @@
 
 Both make `.venv` beside pyproject.toml from packaging/lock, or refresh it when the lock has changed. On Linux they also
 look for the system libraries Qt needs: on Debian and Ubuntu root gets them installed, as does --install-system through
-sudo; otherwise the line to type is printed.
+sudo; otherwise the line to type is printed. Catalogues in resources/translations that were edited are compiled anew.
 
 A Python that is too old must be able to read this file, to be told so: it keeps to the syntax of Python 3.6.
 """

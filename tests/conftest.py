@@ -125,6 +125,10 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Secrets given to the program are in no file that the whole run has left."""
+    gui = sys.modules.get("PySide6.QtGui")
+    if gui is not None and gui.QGuiApplication.instance() is not None:
+        # Without a window system Qt deletes what lies there after Python has ended, and crashes if it was Python's.
+        gui.QGuiApplication.clipboard().clear()
     if hasattr(session.config, "workerinput"):
         return  # a worker's files lie in the folder of the run, which looks at them when all workers have ended
     factory = getattr(session.config, "_tmp_path_factory", None)

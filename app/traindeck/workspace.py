@@ -44,9 +44,9 @@ from traindeck.ui.shell.problem_report_feature import ProblemReportFeature
 from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
-from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
+from traindeck.viewmodels.jobs.budget_news import BudgetNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.records_news import RecordsNews
@@ -54,8 +54,10 @@ from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
+from traindeck.viewmodels.jobs.warnings_asked import asking
 from traindeck.viewmodels.lab.lab_page import LabPage
 from traindeck.viewmodels.logs.log_feed import LogFeed, log_place
+from traindeck.viewmodels.ports import Choose
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
@@ -136,6 +138,7 @@ class Models:
             self.system_notices,
             RunNews(core.watch, notices.journal),
             RecordsNews(core.records, core.watch, notices, scope),
+            BudgetNews(core.billing, core.watch, notices.journal, scope),
             TransferNews(core.transfers.changed, notices.journal),
             AccountNews(core.profiles, notices.journal),
         )
@@ -200,6 +203,10 @@ class Models:
             mending = Mending(text("Set the clock…"), open_clock_settings)
         self.notices.mends(CLOCK, mending)
 
+    def ask_about_warnings(self, choose: Choose) -> None:
+        """The window that is open now asks before a job is sent in spite of them."""
+        self._core.submission.accept = asking(choose)
+
     def close(self) -> None:
         self._deaf()
         for model in (
@@ -260,6 +267,7 @@ class Workspace:
     async def build(self) -> None:
         """Room by room, so that a window in use can answer in between."""
         models, shell = self._models, self.shell
+        models.ask_about_warnings(shell.choose)
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
         self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))
@@ -338,8 +346,8 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        syncs = tuple(dialog.form.again() for dialog in self.window.findChildren(SyncDialog) if dialog.isVisible())
-        return OpenPages(tuple(self.shell.shown_on(key) for key in keys), self.window.tabs.currentIndex(), syncs)
+        shown = tuple(self.shell.shown_on(key) for key in keys)
+        return OpenPages(shown, self.window.tabs.currentIndex(), self._transfers.open_syncs())
 
     async def until_free(self, tell: Callable[[str], None]) -> None:
         """Until nothing that was typed would go with the window; `tell` gets the title of what it waits for."""

@@ -20,7 +20,7 @@ from support.servers.faults import FaultyProxy, Stall
 from support.servers.silent import SilentServer
 from support.stores.way import Way
 from support.waiting import AT_ONCE_S, PATIENT_S, until
-from support.work_bench import BUCKET, code_in, spec
+from support.work_bench import BUCKET, CREATES, code_in, spec
 from traindeck.assembly.core import Core
 from traindeck.assembly.lab_link import LabLife
 from traindeck.domain.accounts.keys import Credentials, Secret
@@ -154,6 +154,7 @@ async def test_leaving_while_a_submission_is_under_way_leaves_it_for_the_next_st
                 async def submit() -> None:
                     await owner.submission.submit(cloud_spec, code_in(tmp_path / "code"), "line")
 
+                proxy.only = CREATES
                 proxy.faults.append(Stall())
                 scope.start("submit", submit)
                 await until(lambda: any(line.endswith("/training-jobs") for line in proxy.seen))

@@ -140,7 +140,7 @@ def fill(home: Path, runs: int) -> None:
     from traindeck.domain.jobs.job_spec import JobSpec
     from traindeck.runtime.blocking import BlockingCalls
     from traindeck.store.paths import Paths
-    from traindeck.store.records import Records
+    from traindeck.store.records import RecordsFile
     from traindeck.store.runs import RunStore
 
     paths = Paths(home)
@@ -149,7 +149,7 @@ def fill(home: Path, runs: int) -> None:
 
     async def add() -> None:
         writer = BlockingCalls(1, "records")
-        with closing(writer), closing(RunStore(Records(paths.database, paths.runs), writer)) as store:
+        with closing(writer), closing(RunStore(RecordsFile(paths.database, paths.runs), writer)) as store:
             await store.open()
             for number in range(runs):
                 at = first + timedelta(minutes=number)

@@ -109,6 +109,8 @@ def test_a_language_has_as_many_forms_as_it_needs_and_a_word_its_meaning(tmp_pat
     assert texts.say_count("{count} day", "{count} days", 1) == "1 day"
     assert texts.say_count("{count} day", "{count} days", 2, "state") == "2 days"
     assert texts.say(texts.Text("")) == ""
+    with pytest.raises(ValueError, match="compiled"):
+        language.Catalogue(io.BytesIO(PLURALS.encode()))
     # The standard library's own reader finds the same.
     known, ours = GNUTranslations(io.BytesIO(catalogues.compiled(path))), texts.text("Open", "state")
     assert known.pgettext("state", "Open") == str(ours)
@@ -165,6 +167,13 @@ def test_a_number_that_was_kept_is_told_in_the_language_in_use(kept: str, shown:
     assert english == ("1 folder" if "1" in kept else "2 folders")
     language.speak(texts.CHINESE)
     assert str(words) == shown
+
+
+def test_a_meaning_that_was_kept_is_told_again() -> None:
+    words = words_from_json(words_to_json(texts.text("Failed", "event")))
+    assert str(words) == "Failed"
+    language.speak(texts.CHINESE)
+    assert str(words) == "失败" != texts.say("Failed")
 
 
 def test_an_error_speaks_the_language_in_use_and_logs_in_english() -> None:

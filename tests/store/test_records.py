@@ -18,7 +18,7 @@ from traindeck.domain.jobs.job import RunState
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store import daily_copies
 from traindeck.store.database import open_database
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 TODAY = date(2026, 11, 19)
@@ -241,7 +241,7 @@ async def test_two_programs_share_what_one_of_them_rebuilt(tmp_path: Path) -> No
     writer = BlockingCalls(1, "records")
     try:
         async with opened(path) as first:
-            second = RunStore(Records(path, tmp_path / "runs"), writer)
+            second = RunStore(RecordsFile(path, tmp_path / "runs"), writer)
             with closing(second):
                 await second.open()
                 overwritten_in_place(path)

@@ -21,7 +21,7 @@ from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.texts import CHINESE, say, text
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 WHEN = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
@@ -37,7 +37,7 @@ def run(run_id: str, **changes: Any) -> Run:
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[RunStore]:
     writer = BlockingCalls(1, "records")
-    store = RunStore(Records(path, path.parent / "runs"), writer)
+    store = RunStore(RecordsFile(path, path.parent / "runs"), writer)
     await store.open()
     try:
         with closing(store):

@@ -25,7 +25,7 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs.choices import Engine, Flavor
-from traindeck.domain.jobs.job import LogChunk, RemoteJob
+from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
@@ -46,8 +46,9 @@ from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.store.object_index import ObjectIndexes
+from traindeck.store.offers import OfferStore
 from traindeck.store.paths import Paths
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -187,7 +188,7 @@ class HandMadeJobs(ModelArtsTraining):
         await self._gate()
         return self.offered_flavors
 
-    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
         await self._gate()
         if any(job.name == name for job in self.jobs.values()):
             raise Conflict(text("The name exists."), text("Take another."))
@@ -211,6 +212,13 @@ class HandMadeJobs(ModelArtsTraining):
     async def show(self, job_id: str) -> RemoteJob | None:
         await self._gate()
         return self.jobs.get(job_id)
+
+    async def live_jobs(self) -> LiveJobs:
+        await self._gate()
+        return LiveJobs(tuple(job for job in self.jobs.values() if not job.state.is_over))
+
+    async def last_error(self, job_id: str) -> str:
+        return ""
 
     async def stop(self, job_id: str) -> None:
         await self._gate()
@@ -249,7 +257,7 @@ class FolderCloud(Entered):
         self.disk, writer = BlockingCalls(4, "disk"), BlockingCalls(1, "records")
         owned.callback(self.disk.close)
         owned.callback(writer.close)
-        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        self.records = RunStore(RecordsFile(self.paths.database, self.paths.runs), writer)
         owned.callback(self.records.close)
         await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
@@ -279,7 +287,7 @@ class FolderCloud(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)
         self.submission.changed.add(self.watch.tell)
-        self.choices = JobChoices(self.connections)
+        self.choices = JobChoices(self.connections, OfferStore(self.paths.offers, self.disk))
         self.service = RunService(self.records, self.connections, self.watch, self.transfers, bundles)
         await self.open_scope()
         return self

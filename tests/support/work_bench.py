@@ -28,6 +28,7 @@ from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import Secrets
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.comparing import RunComparing
 from traindeck.services.jobs.modelarts.job_search import name_filter, pages
 from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
@@ -38,7 +39,7 @@ from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.store.paths import Paths
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -115,7 +116,7 @@ class Bench(Entered):
             return calls
 
         writer, self.disk, self.service = pool(1, "records"), pool(2, "disk"), pool(8, "service")
-        self.records = RunStore(Records(self.paths.database, self.paths.runs), writer)
+        self.records = RunStore(RecordsFile(self.paths.database, self.paths.runs), writer)
         owned.callback(self.records.close)
         await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
@@ -141,8 +142,6 @@ class Bench(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.adoption = Adoption(self.records, self.connections, self.watch)
-        self.watch.take_back = self.adoption.take_back
         self.run_notes = RunNotes(self.records, self.connections, self.watch)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
@@ -157,6 +156,13 @@ class Bench(Entered):
             )
         )
         self.unfinished = UnfinishedUploads(self.planes, journal)
+        self.adoption = Adoption(
+            self.records, self.connections, self.watch, self.transfers, self.bundles, self.disk, self.paths.adopted
+        )
+        self.watch.take_back = self.adoption.take_back
+        self.comparing = RunComparing(self.records, self.connections, self.bundles)
+        self.watch.look_at_data = self.comparing.look_at_data
+        self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, self.connections, self.watch, self.transfers, self.bundles)
         self.profiles = ProfileService(self.book, self.secrets, self.connections, self.service)
         await self.open_scope()

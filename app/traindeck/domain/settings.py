@@ -192,6 +192,7 @@ NOTICES: Mapping[str, Switch] = {
         ("transfer_done", text("Transfer finished"), text("When a transfer has finished.")),
         ("transfer_failed", text("Transfer failed"), text("When a transfer has failed, as a whole or in part.")),
         ("keys_refused", text("Keys refused"), text("When a service refuses the keys of an account.")),
+        ("money", text("Monthly limit"), text("When 80 % of the monthly limit are used, and when all of it is.")),
     )
 }
 TRAY = Switch(

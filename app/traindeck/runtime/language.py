@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Callable
 from functools import cached_property
 from gettext import NullTranslations, c2py
-from typing import BinaryIO
+from io import BufferedIOBase
 
 from traindeck.domain import texts
 from traindeck.runtime.resources import resource
 
 LANGUAGES = (texts.ENGLISH, texts.CHINESE)
+_MAGIC = 0x950412DE  # what a compiled catalogue of gettext begins with
 
 
 def system_language() -> str:
@@ -45,18 +45,22 @@ class Catalogue(NullTranslations):
     gettext's own reader decodes all of them at once, for which a command that says thirty would wait.
     """
 
-    def _parse(self, fp: BinaryIO) -> None:  # type: ignore[override]  # the hook the standard library names for this
+    def _parse(self, fp: BufferedIOBase) -> None:  # type: ignore[override]  # the hook the standard library names
         self._data = fp.read()
-        order = "<" if self._data[:4] == b"\xde\x12\x04\x95" else ">"
-        count, ids, words = struct.unpack_from(f"{order}3I", self._data, 8)
-        table = f"{order}{2 * count}I"
-        at = struct.unpack_from(table, self._data, ids)
-        self._at = struct.unpack_from(table, self._data, words)
-        keys = [self._data[start : start + length] for length, start in zip(at[::2], at[1::2], strict=True)]
-        # One form alone: as of a sentence that elsewhere does not count, and as version 0.1 kept those that do.
-        forms = {form: number for number, key in enumerate(keys) if b"\0" in key for form in key.split(b"\0")}
-        self._numbers = forms | {key: number for number, key in enumerate(keys)}
+        head = memoryview(self._data)[:20].cast("I")  # in the order of bytes of the machine, like all numbers below
+        if head[0] != _MAGIC:
+            raise ValueError("a catalogue compiled for another kind of machine, or none")
+        _, _, count, ids, words = head
+        self._words_at = self._table(words, count)
+        table = self._table(ids, count)
+        keys = [self._data[start : start + length] for length, start in zip(table[::2], table[1::2], strict=True)]
+        self._numbers = dict(zip(keys, range(count), strict=True))
         self._head = self._numbers.pop(b"")
+        self._read: dict[str, list[str]] = {}
+
+    def _table(self, start: int, count: int) -> list[int]:
+        """Length and place of each string, in turn."""
+        return memoryview(self._data)[start : start + 8 * count].cast("I").tolist()
 
     def gettext(self, message: str) -> str:
         forms = self._forms(message)
@@ -75,11 +79,20 @@ class Catalogue(NullTranslations):
         return forms[self._form_of(n)] if forms else super().npgettext(context, msgid1, msgid2, n)
 
     def _forms(self, key: str) -> list[str]:
-        number = self._numbers.get(key.encode(errors="surrogatepass"))
-        return [] if number is None else self._words(number).split("\0")
+        if (forms := self._read.get(key)) is None:
+            name = key.encode(errors="surrogatepass")
+            if (number := self._numbers.get(name)) is None and (number := self._single_forms.get(name)) is None:
+                return []
+            forms = self._read[key] = self._words(number).split("\0")
+        return forms
+
+    @cached_property
+    def _single_forms(self) -> dict[bytes, int]:
+        """One form alone: as of a sentence that elsewhere does not count, and as version 0.1 kept those that do."""
+        return {form: number for key, number in self._numbers.items() if b"\0" in key for form in key.split(b"\0")}
 
     def _words(self, number: int) -> str:
-        length, start = self._at[2 * number : 2 * number + 2]
+        length, start = self._words_at[2 * number : 2 * number + 2]
         return self._data[start : start + length].decode()
 
     @cached_property

@@ -69,6 +69,17 @@ STEPS = (
             highest REAL NOT NULL,
             PRIMARY KEY (run_id, name)) WITHOUT ROWID""",
         "CREATE INDEX metrics_by_name ON metrics (name)",
+        """CREATE TABLE data_prints (
+            run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+            input TEXT NOT NULL,
+            place TEXT NOT NULL,
+            taken TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            newest TEXT,
+            digest TEXT NOT NULL,
+            is_whole INTEGER NOT NULL,
+            PRIMARY KEY (run_id, input)) WITHOUT ROWID""",
     ),
 )
 LOCK_S = 10.0

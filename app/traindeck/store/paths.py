@@ -21,9 +21,13 @@ class Paths:
         self.transfer_locks = home / "transfers"
         self.events = home / "events.db"
         self.settings = home / "settings.json"
+        self.prices = home / "prices.toml"
         self.lab = home / "lab"
         self.bundles = home / "bundles"
+        self.adopted = home / "adopted"  # code on its way from OBS; what is left in it may be deleted
         self.index = home / "index"  # what is known of buckets; may be deleted at any time
+        self.templates = home / "templates"
+        self.offers = home / "offers"  # what accounts offered last; may be deleted at any time
         self.dragged = home / "dragged"  # files on their way to another program; may be deleted a while after
         self.app_log = home / "log" / "traindeck.log"
         self.sample = home / "sample" / "digits"

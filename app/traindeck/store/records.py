@@ -22,7 +22,7 @@ from traindeck.store.run_rows import COLUMNS, Row
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
-Work = Callable[[sqlite3.Connection], Result]
+RecordsWork = Callable[[sqlite3.Connection], Result]
 
 _TRY_DISK_S = 5.0
 REBUILD = "rebuild since"
@@ -31,7 +31,7 @@ REBUILD = "rebuild since"
 _READING = ("mode=ro", "mode=rw", "immutable=1")
 
 
-class Records:
+class RecordsFile:
     """For one thread. What is done while nothing can be written is kept in memory, and written when that is possible.
 
     A run that was damaged away is looked for in the newest copy, in what is left of the file, and in its own folder.
@@ -72,7 +72,7 @@ class Records:
                 db.close()
         self._disk = self._memory = None
 
-    def read(self, work: Work[Result]) -> Result:
+    def read(self, work: RecordsWork[Result]) -> Result:
         def call() -> Result:
             with database_errors(self.path):
                 return work(self._current())
@@ -88,7 +88,7 @@ class Records:
             self._go_on_in_memory(trouble)
             return call()
 
-    def write(self, work: Work[Result], run_id: str, *, on_disk: bool = False) -> Result:
+    def write(self, work: RecordsWork[Result], run_id: str, *, on_disk: bool = False) -> Result:
         """`on_disk`: of no use in memory alone, as the intent to send a job."""
         if self._memory is not None and time.monotonic() >= self._next_try:
             self.write_what_was_not()
@@ -162,7 +162,7 @@ class Records:
         assert current is not None
         return current
 
-    def _in_transaction(self, db: sqlite3.Connection, work: Work[Result]) -> Result:
+    def _in_transaction(self, db: sqlite3.Connection, work: RecordsWork[Result]) -> Result:
         with database_errors(self.path), transaction(db):
             return work(db)
 

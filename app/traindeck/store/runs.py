@@ -6,15 +6,16 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
 from traindeck.domain.errors import AppError, NotFound
+from traindeck.domain.jobs.comparison import DataPrint
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.run_query import MeasuredRun, Metric, RunQuery
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.records import REBUILD, Records
+from traindeck.store.records import REBUILD, RecordsFile
 from traindeck.store.run_queries import OVER, statement
 from traindeck.store.run_rows import column, row_of, run_of
 
@@ -27,7 +28,7 @@ _KEPT_IN_FOLDER = frozenset({"job_id", "note", "tags", "starred", "spec", "bundl
 class RunStore:
     """Runs through one writer thread, so that no two writes of a program meet."""
 
-    def __init__(self, records: Records, writer: BlockingCalls) -> None:
+    def __init__(self, records: RecordsFile, writer: BlockingCalls) -> None:
         self._records = records
         self._writer = writer
 
@@ -137,6 +138,13 @@ class RunStore:
         marks = ", ".join("?" for _ in OVER)
         return await self._select(f"WHERE state NOT IN ({marks}) ORDER BY number DESC", OVER)
 
+    async def since(self, moment: datetime) -> list[Run]:
+        """Those of which something may have been after it."""
+        when = moment.astimezone(UTC).isoformat()
+        return await self._select(
+            "WHERE ended IS NULL OR julianday(ended) >= julianday(?) ORDER BY number DESC", (when,)
+        )
+
     async def matching(self, beginning: str) -> list[Run]:
         # A range, not LIKE: it uses the index and takes every character as it is.
         end = beginning + "\U0010ffff"
@@ -162,6 +170,23 @@ class RunStore:
         def work(db: sqlite3.Connection) -> dict[str, str]:
             found = db.execute("SELECT job_id, id FROM runs WHERE profile = ? AND job_id != ''", (profile,))
             return {str(job): str(run) for job, run in found}
+
+        return await self._read(work)
+
+    async def using_bundle(self, bundle: str) -> list[str]:
+        """The runs that were made of this code."""
+
+        def work(db: sqlite3.Connection) -> list[str]:
+            found = db.execute("SELECT id FROM runs WHERE bundle = ? AND bundle != ''", (bundle,))
+            return [str(run_id) for (run_id,) in found]
+
+        return await self._read(work)
+
+    async def bundles(self) -> set[str]:
+        """All code that a run refers to."""
+
+        def work(db: sqlite3.Connection) -> set[str]:
+            return {str(bundle) for (bundle,) in db.execute("SELECT DISTINCT bundle FROM runs WHERE bundle != ''")}
 
         return await self._read(work)
 
@@ -209,6 +234,37 @@ class RunStore:
 
         def work(db: sqlite3.Connection) -> None:
             db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?)", rows)
+
+        await self._write(run_id, work)
+
+    async def data_prints(self, run_id: str) -> dict[str, DataPrint]:
+        """What its inputs held when somebody looked, about the time it was sent."""
+
+        def work(db: sqlite3.Connection) -> dict[str, DataPrint]:
+            rows = db.execute("SELECT * FROM data_prints WHERE run_id = ?", (run_id,)).fetchall()
+            return {
+                row["input"]: DataPrint(
+                    row["place"],
+                    datetime.fromisoformat(row["taken"]),
+                    row["count"],
+                    row["size_bytes"],
+                    datetime.fromisoformat(row["newest"]) if row["newest"] else None,
+                    row["digest"],
+                    bool(row["is_whole"]),
+                )
+                for row in rows
+            }
+
+        return await self._read(work)
+
+    async def keep_data_print(self, run_id: str, name: str, found: DataPrint) -> None:
+        newest = found.newest.isoformat() if found.newest else None
+        values = (found.place, found.taken.isoformat(), found.count, found.size_bytes, newest, found.digest)
+        row = (run_id, name, *values, int(found.is_whole))
+
+        def work(db: sqlite3.Connection) -> None:
+            if _one(db, run_id) is not None:
+                db.execute("INSERT OR REPLACE INTO data_prints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
         await self._write(run_id, work)
 

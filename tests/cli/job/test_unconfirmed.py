@@ -15,7 +15,7 @@ from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs import submission
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 SPEC = JobSpec(name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),))
@@ -27,7 +27,7 @@ def left_behind(home: Path, state: RunState, profile: str) -> None:
     async def write() -> None:
         writer = BlockingCalls(1, "records")
         try:
-            with closing(RunStore(Records(home / "records.db", home / "runs"), writer)) as records:
+            with closing(RunStore(RecordsFile(home / "records.db", home / "runs"), writer)) as records:
                 await records.open()
                 await records.add(Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC)))
         finally:

@@ -157,7 +157,7 @@ def _is_told(widget: QWidget, words: str) -> bool:
 
 def _needs_name(widget: QWidget) -> bool:
     kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QTextEdit, QTabBar)
-    is_part = isinstance(widget.parentWidget(), QComboBox | QHeaderView) or isinstance(widget, QHeaderView)
+    is_part = isinstance(widget.parentWidget(), QComboBox | QHeaderView | QLineEdit) or isinstance(widget, QHeaderView)
     return isinstance(widget, kinds) and not is_part and widget.objectName() not in _OF_QT
 
 
@@ -167,6 +167,7 @@ _OF_QT = (
     "ScrollRightButton",
     "qt_spinbox_lineedit",
     "qt_menubar_ext_button",
+    "qt_tableview_cornerbutton",
 )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hands import Hands, tell
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QPoint, Qt
+from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QAbstractButton, QTableView
 from tour.walk import Walk
 
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import say
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
 from traindeck.ui.jobs.run_page_view import RunPageView
@@ -23,14 +25,24 @@ from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
 
+_FEW_ROWS = 110
+"""Who sees no more of a list gives it the whole window."""
 _CTRL, _SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
-_PICTURE = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000008000000080802000000"
-    "4b6d29dc0000001349444154789c63ac3a21c0800d3061151d2a1200a5560156ae8b5e280000000049454e44ae426082"
-)
+
+
+def picture() -> bytes:
+    """Colours that run into each other."""
+    image, content = QImage(320, 240, QImage.Format.Format_RGB32), QBuffer()
+    for y in range(image.height()):
+        for x in range(image.width()):
+            image.setPixel(x, y, 0x204060 + (x << 15 & 0xFF0000) + (y << 8))
+    QImageWriter(content, QByteArray(b"png")).write(image)
+    return bytes(content.data().data())
+
+
 _FILES = {
     "a-name-that-is-so-long-that-no-column-of-any-table-will-ever-be-wide-enough-for-it-2026-12-30.bin": bytes(70_000),
-    "cat.png": _PICTURE,
+    "cat.png": picture(),
     "labels.csv": b"name,label\n" + b"".join(b"picture-%d.png,%d\n" % (number, number % 10) for number in range(200)),
     "notes.txt": "第一行\nsecond line\n".encode(),
     "settings.json": b'{"epochs": 30, "learning rate": 0.05}',
@@ -119,10 +131,12 @@ async def objects(walk: Walk) -> None:
     view = await opened(hands, _BUCKET, is_empty=True)
     await hands.press(Qt.Key.Key_F5)
     await hands.until(lambda: view.model.rowCount() == len(_FILES) + 1)
+    view = await opened(hands, _BUCKET)
     await hands.choose_cell(view.table, 0, 0)
     await hands.press(Qt.Key.Key_Space)
     for row in range(view.model.rowCount()):
         await hands.choose_cell(view.table, row, 0)
+        await hands.until(lambda: say("Reading…") not in hands.texts())
         await walk.look(f"preview of {view.model.index(row, 0).data()}")
     await hands.press(Qt.Key.Key_Space)
 
@@ -159,7 +173,8 @@ async def objects(walk: Walk) -> None:
     await hands.click(view.search)
     await hands.type("nothing is called so")
     await walk.look("nothing found")
-    await walk.leave()
+    await hands.press(Qt.Key.Key_A, _CTRL)
+    await hands.press(Qt.Key.Key_Delete)
 
 
 async def look_at_empty_bucket(walk: Walk) -> None:
@@ -197,7 +212,7 @@ async def runs(walk: Walk) -> None:
     for number in range(page.tabs.count()):
         await hands.click(page.tabs, page.tabs.tabRect(number).center())
         await walk.look_down(f"run, {page.tabs.tabText(number)}", page)
-    await hands.click(page.more)
+    await hands.open_menu_of(page.more)
     await walk.look("run, more actions")
     await walk.leave()
     bar = hands.window.tabs.tabBar()
@@ -234,7 +249,7 @@ async def transfers(walk: Walk) -> None:
     await hands.until(lambda: isinstance(hands.dialog(), TransferFilesDialog))
     await walk.look("files of a transfer")
     await walk.leave()
-    await hands.click(view.rate)
+    await hands.open_menu_of(view.rate)
     await walk.look("limits of the rate")
     await walk.leave()
     await hands.press(Qt.Key.Key_5, _CTRL)
@@ -255,7 +270,7 @@ async def form(walk: Walk) -> None:
     view.more.unfold(True)
     await walk.look_down("form, more", view)
     view.scroll_area.verticalScrollBar().setValue(0)
-    await hands.fill(view.fields["name"].editor, "no such name! 名称")
+    await hands.fill(view.fields["name"].editor, "no such name!")
     await hands.press(Qt.Key.Key_Tab)
     await hands.type("/no/such/folder")
     await hands.press(Qt.Key.Key_Tab)
@@ -271,6 +286,7 @@ async def settings(walk: Walk) -> None:
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), SettingsPage))
     page = hands.window.tabs.currentWidget()
     assert isinstance(page, SettingsPage)
+    await hands.until(page.search.hasFocus)
     await hands.press(Qt.Key.Key_F11)
     await walk.look_down("settings", page)
     await hands.press(Qt.Key.Key_F11)
@@ -351,6 +367,10 @@ async def opened(hands: Hands, place: ObjectPath, *, is_empty: bool = False) -> 
     view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
     await hands.until(lambda: view.place == place and (is_empty or view.model.rowCount() > 0))
+    if not is_empty and view.table.viewport().height() < _FEW_ROWS:
+        view.table.setFocus()
+        await hands.press(Qt.Key.Key_F11)
+        await hands.until(lambda: view.table.viewport().height() >= _FEW_ROWS)
     return view
 
 

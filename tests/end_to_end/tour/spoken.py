@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
-from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QComboBox, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QComboBox, QFileDialog, QLabel, QTabBar, QWidget
 
 _Role, _Text = QAccessible.Role, QAccessible.Text
 # Nothing is done with these by themselves: their children are used.
@@ -36,10 +36,10 @@ def _faults(parent: QAccessibleInterface, path: tuple[str, ...]) -> Iterator[str
     count = parent.childCount()
     for number in range(min(count, _MOST_CELLS) if is_list else count):
         child = parent.child(number)
-        if child is None or child.state().invisible:
+        if child is None or child.state().invisible or _is_left_over(child.object()):
             continue
         role, name = child.role(), child.text(_Text.Name).strip()
-        here = (*path, f"{role.name}({name[:20] or type(child.object()).__name__})")
+        here = (*path, f"{role.name}({name[:20] or _kind(child)})")
         if fault := _fault(child, name):
             yield f"{fault}: {' > '.join(here[-4:])}"
         yield from _faults(child, here)
@@ -52,10 +52,7 @@ def _fault(one: QAccessibleInterface, name: str) -> str:
     if isinstance(widget, QWidget) and not widget.isVisible():
         return ""
     if role in _BOXES:
-        takes_keys = isinstance(widget, QWidget) and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
-        takes_keys = takes_keys and widget.focusProxy() is None
-        is_area = isinstance(widget, QAbstractScrollArea | QLabel) and not isinstance(widget, QAbstractItemView)
-        return "no fitting role" if takes_keys and not is_area else ""
+        return "no fitting role" if isinstance(widget, QWidget) and _takes_keys(widget) else ""
     if not name or (isinstance(widget, QComboBox) and name == widget.currentText() and not _is_named(widget)):
         return "no name" if one.state().focusable or role in _WITH_VALUE else ""
     if _NO_NAME.search(name) and not _is_of_the_user(one):
@@ -63,6 +60,26 @@ def _fault(one: QAccessibleInterface, name: str) -> str:
     if role in _WITH_VALUE and one.valueInterface() is None:
         return "no value"
     return ""
+
+
+def _is_left_over(widget: object) -> bool:
+    """A bar of tabs that Qt keeps for the next docks behind each other."""
+    return isinstance(widget, QTabBar) and widget.count() == 0
+
+
+def _kind(one: QAccessibleInterface) -> str:
+    """Enough to find it."""
+    widget = one.object()
+    if not isinstance(widget, QWidget):
+        return type(widget).__name__
+    return f"{type(widget).__name__} in {type(widget.parent()).__name__}, {widget.width()}×{widget.height()}"
+
+
+def _takes_keys(widget: QWidget) -> bool:
+    """Itself, to be used by them; not to be scrolled or copied from."""
+    if isinstance(widget, QAbstractScrollArea | QLabel) and not isinstance(widget, QAbstractItemView):
+        return False
+    return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
 
 
 def _shows_something(cell: QAccessibleInterface) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from hands import Hands, plain, tell
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QAction, QImage, QPainter
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QScrollArea, QScrollBar, QWidget
 from tour.inspection import faults
@@ -24,6 +24,7 @@ LEFT_OUT = (
 """What ends the walk, leads out of the window, or is walked by a journey of its own."""
 LEFT_OUT_OF_CONTEXT = ("object.paste", "edit.", "run.")
 _LOOKS = 100
+_ASIDE = 8
 
 Back = Callable[[], Awaitable[None]]
 
@@ -36,6 +37,7 @@ class Walk:
         self._pictures = pictures
         self._found: set[str] = set()
         self.number = 0
+        self._aside = _ASIDE
 
     async def look(self, name: str) -> None:
         """A picture of all that is in sight, when it stands still."""
@@ -48,6 +50,8 @@ class Walk:
                 continue
             for inspect in (faults, unspoken):
                 await asyncio.sleep(0)  # the window answers between two
+                # Words that have just come have their room in a moment.
+                QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
                 found += [line for line in inspect(top) if line not in self._found]
         self._found.update(found)
         tell("place", name=name, faults=found)
@@ -114,6 +118,7 @@ class Walk:
 
     async def look_at_dialog(self, name: str) -> None:
         """What opened; of properties every page, to its end."""
+        await self._still()  # what is asked for first takes a moment to open
         hands, dialog = self.hands, self.hands.dialog()
         if not isinstance(dialog, PropertyDialog):
             await self.look(name)
@@ -144,7 +149,9 @@ class Walk:
         await hands.until(hands.window.isActiveWindow)
 
     async def _opened(self, viewport: QWidget, place: QPoint) -> QMenu:
-        await self.hands.click(viewport, place, right=True)
+        # Never twice in one place: that may be a double click.
+        self._aside = -self._aside
+        await self.hands.click(viewport, place + QPoint(self._aside, 0), right=True)
         await self.hands.until(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
         menu = QApplication.activePopupWidget()
         assert isinstance(menu, QMenu)

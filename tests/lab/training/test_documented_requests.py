@@ -270,6 +270,11 @@ def test_experiments_and_algorithms_as_documented(demo: Jobs) -> None:
     assert demo.search(filters=wanted)["total"] == 1
 
 
+POOL = {
+    "metadata": {"name": "pool-lab", "labels": {"os.modelarts/name": "Lab pool"}},
+    "status": {"phase": "Running", "scope": [{"scopeType": "Train", "state": "Enabled"}]},
+}
+
 OFFERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
     "quotas": (
         lambda client: client.show_training_quotas(sdk.ShowTrainingQuotasRequest(resource="job-num")),
@@ -291,7 +296,7 @@ OFFERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
         lambda client: client.list_workspace(sdk.ListWorkspaceRequest(filter_accessible=True)),
         {"workspaces": [{"id": "0", "status": "NORMAL"}], "total_count": 1, "count": 1},
     ),
-    "pools": (lambda client: client.list_pools(sdk.ListPoolsRequest(workspace_id="0")), {"items": []}),
+    "pools": (lambda client: client.list_pools(sdk.ListPoolsRequest(workspace_id="0")), {"items": [POOL]}),
     "authorizations": (lambda client: client.get_authorizations(sdk.GetAuthorizationsRequest()), {"total_count": 1}),
     "auth mode": (lambda client: client.show_authmode_detail(sdk.ShowAuthmodeDetailRequest()), {}),
 }  # fmt: skip

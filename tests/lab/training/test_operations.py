@@ -288,9 +288,9 @@ def test_the_quota_can_be_lowered(jobs: Jobs) -> None:
     assert (row.quota, row.used) == (1, 1)
 
 
-def test_the_account_is_authorised_and_has_no_pools(jobs: Jobs) -> None:
+def test_the_account_is_authorised_and_has_a_pool(jobs: Jobs) -> None:
     client = jobs.client
-    assert client.list_pools(sdk.ListPoolsRequest()).items == []
+    assert [pool.metadata.name for pool in client.list_pools(sdk.ListPoolsRequest()).items] == ["pool-lab"]
     authorised = client.get_authorizations(sdk.GetAuthorizationsRequest())
     assert [row.user_id for row in authorised.auth] == [jobs.lab.account.user_id]
     assert client.show_authmode_detail(sdk.ShowAuthmodeDetailRequest()).domain_id == jobs.lab.account.domain_id

@@ -21,7 +21,7 @@ from traindeck.domain.errors import Conflict, ServiceTrouble
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.services.jobs.code_upload import CodePlaces, remove_code
+from traindeck.services.jobs.code_upload import CodePlaces
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -193,19 +193,6 @@ async def test_keys_that_may_not_list_or_copy_still_send(
         run = await bench.submitted(code)
         assert await is_identical(bench, run)
         assert (line.bytes(PUT_CODE) > 0) is (denied is PUT_CODE)
-
-
-async def test_the_code_of_a_run_can_be_removed_and_that_of_others_stays(way: Way, code: Path, tmp_path: Path) -> None:
-    async with Bench(tmp_path / "home", way) as bench:
-        await bench.prepare()
-        first = await bench.submitted(code)
-        second = await bench.submission.rerun(first.id)
-        folder = ObjectPath.parse(first.code_url)
-        await bench.planes.run(LAB, lambda plane: remove_code(plane, folder))
-        assert not await bench.objects(f"traindeck/code/{first.name}/")
-        assert await is_identical(bench, second)
-        with pytest.raises(ValueError, match="no folder of a run"):
-            await bench.planes.run(LAB, lambda plane: remove_code(plane, ObjectPath(BUCKET, "data/x/")))
 
 
 async def test_keys_restricted_to_a_folder_keep_the_code_in_it(way: Way, code: Path, tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ async def test_a_job_made_elsewhere_is_adopted_with_its_form_and_its_log(way: Wa
         form, original = adopted.filled_spec, theirs.filled_spec
         assert (form.boot, form.engine_version, form.flavor) == ("train.py", "local-python", original.flavor)
         assert [(one.name, one.place) for one in form.outputs] == [(one.name, one.place) for one in original.outputs]
-        assert form.log_to == original.log_to and dict(form.parameters) == {"seconds": "0.5", "lines": "7"}
+        assert form.log_to == original.log_to and dict(form.parameters) == {"seconds": 0.5, "lines": 7}
         assert adopted.code_url == theirs.code_url
         document = await bench.records.document(adopted.id)
         assert document is not None and document["metadata"]["id"] == theirs.job_id
@@ -229,6 +229,13 @@ async def test_a_job_made_elsewhere_is_adopted_with_its_form_and_its_log(way: Wa
         bench.watch_runs()
         assert (await bench.watch.until_over(adopted.id)).state is RunState.COMPLETED
         assert b"line 6" in bench.logs.file(adopted.id).read(0)
+        # Its code comes here, so that what runs again is what is frozen.
+        again = await bench.submission.rerun(adopted.id, changes=["lines=2"])
+        assert again.resubmission_of == adopted.id and again.code_url != adopted.code_url
+        assert (await bench.watch.until_over(again.id)).state is RunState.COMPLETED
+        assert b"line 1" in bench.logs.file(again.id).read(0) and b"line 2" not in bench.logs.file(again.id).read(0)
+        assert (await bench.run_service.code(adopted.id)).files == (await bench.run_service.code(again.id)).files
+        assert not list(bench.paths.adopted.iterdir())
         with pytest.raises(NotFound, match="no job with the ID"):
             await bench.adoption.adopt("nobody", LAB)
 

@@ -22,6 +22,7 @@ from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from support.waiting import AT_ONCE_S, until
 from support.work_bench import (
+    BUCKET,
     CREATES,
     SEARCHES,
     SOON_S,
@@ -45,7 +46,7 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.jobs.job import CodeOf, Run, RunState
-from traindeck.domain.jobs.job_spec import Channel
+from traindeck.domain.jobs.job_spec import Channel, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import CHINESE, Text
 from traindeck.runtime import language
@@ -643,3 +644,20 @@ async def test_an_old_intent_is_looked_for_once_a_fresh_one_until_its_last_momen
             (settled,) = await bench.submission.settle()
         (after,) = await bench.records.all()
         assert after == settled and after.state is RunState.NOT_SENT
+
+
+async def test_code_that_is_in_obs_is_used_as_it_is_and_nothing_of_this_computer_goes(
+    way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        folder = ObjectPath(BUCKET, "kept/code/")
+        await way.put((code / "train.py").read_bytes(), folder.join("train.py"))
+        run = await bench.submission.submit(spec(code_folder="", code_url=str(folder)), tmp_path)
+        again = await bench.submission.rerun(run.id)
+        with way.training() as training:
+            for one in (run, again):
+                form = await training.form(one.job_id, Target.LAB)
+                assert form is not None and form.code_url == str(folder) and form.boot == "train.py"
+        names = [name for run in (run, again) for name in await bench.objects(f"traindeck/code/{run.name}/")]
+        assert names == []

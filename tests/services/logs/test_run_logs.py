@@ -18,14 +18,14 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.logs import log_files
 from traindeck.services.logs.log_files import Gap
 from traindeck.services.logs.run_logs import RunLogs
-from traindeck.store.records import Records
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 
 @asynccontextmanager
 async def logs_in(folder: Path) -> AsyncIterator[tuple[RunLogs, RunStore]]:
     writer, disk = BlockingCalls(1, "records"), BlockingCalls(2, "disk")
-    records = RunStore(Records(folder / "records.db", folder / "runs"), writer)
+    records = RunStore(RecordsFile(folder / "records.db", folder / "runs"), writer)
     await records.open()
     try:
         yield RunLogs(records, lambda run_id, task: folder / run_id / f"{task}.log", disk), records

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.job.form_files import read_form
 from traindeck.cli.main import Call
+from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel, document_of
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.parameter_text import parameters_in
+from traindeck.domain.jobs.validation import remarks
 from traindeck.domain.texts import Text, say, text
 
 if TYPE_CHECKING:
@@ -23,9 +31,7 @@ _MARKS = {CheckLevel.RED: "✗", CheckLevel.AMBER: "!", CheckLevel.NOT_CHECKED: 
 
 
 async def check(call: Call) -> int:
-    from traindeck.cli.job.submit import read_job
-
-    file, spec = read_job(call.options.file, call.options.changes)
+    file, spec = wanted_job(call)
     async with call.runs() as core:
         profile = core.submission.profile_for(spec, call.options.profile)
         base = file.absolute().parent
@@ -39,6 +45,24 @@ async def check(call: Call) -> int:
     else:
         print_findings(call.output.line, report.findings)
     return FAILED if report.is_red else DONE
+
+
+def wanted_job(call: Call) -> tuple[Path, JobSpec]:
+    """The job file, and the form in it with what the command line changes."""
+    file, spec = read_form(call.options.file)
+    if call.options.parameters is not None:
+        spec = _with_parameters(spec, call.options.parameters)
+    for change in call.options.changes:
+        spec = job_file.with_setting(spec, change)
+    for remark in remarks(spec):
+        call.output.note(say(remark.message))
+    return file, spec
+
+
+def _with_parameters(spec: JobSpec, given: str) -> JobSpec:
+    """Given values replace those of the file; new ones follow."""
+    written = terminal.text_of(given) if given == terminal.STANDARD_INPUT else given
+    return replace(spec, parameters=tuple({**dict(spec.parameters), **dict(parameters_in(written))}.items()))
 
 
 def print_findings(say_line: Callable[[str], None], findings: Iterable[CheckFinding]) -> None:

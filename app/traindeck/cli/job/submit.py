@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.check import print_findings
-from traindeck.cli.job.form_files import read_form
+from traindeck.cli.job.check import print_findings, wanted_job
+from traindeck.cli.job.template import templates_of
 from traindeck.cli.job.waiting import find, said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import CodeOf, Run, RunState
-from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.jobs.parameter_text import parameters_in
-from traindeck.domain.jobs.validation import remarks
+from traindeck.domain.jobs.validation import refuse
 from traindeck.domain.texts import count_text, say, text
 
 if TYPE_CHECKING:
@@ -32,10 +27,10 @@ if TYPE_CHECKING:
 
 
 async def submit(call: Call) -> int:
-    file, spec = read_job(call.options.file, call.options.changes, call.options.parameters)
-    for remark in remarks(spec):
-        call.output.note(say(remark.message))
+    file, spec = wanted_job(call)
     async with call.runs() as core:
+        if spec.template:
+            refuse((await templates_of(core).existing(spec.template)).mistakes(spec))
         if call.options.dry_run:
             from traindeck.cli.job.looking import show_what_would_go
 
@@ -81,22 +76,6 @@ async def _say_what_differs(call: Call, core: RunCore, before: Run, code: CodeOf
     call.output.note(say(then if code is CodeOf.THEN else now))
     call.output.note(say("“traindeck job code {run} --diff {folder}” shows them.", run=before.id,
                          folder=before.spec.code_folder))  # fmt: skip
-
-
-def read_job(path: Path, changes: Sequence[str], parameters: str | None = None) -> tuple[Path, JobSpec]:
-    """The file, which may be meant by its folder, and the form in it with the changes of the command line."""
-    file, spec = read_form(path)
-    if parameters is not None:
-        spec = _with_parameters(spec, parameters)
-    for change in changes:
-        spec = job_file.with_setting(spec, change)
-    return file, spec
-
-
-def _with_parameters(spec: JobSpec, given: str) -> JobSpec:
-    """Given values replace those of the file; new ones follow."""
-    written = terminal.text_of(given) if given == terminal.STANDARD_INPUT else given
-    return replace(spec, parameters=tuple({**dict(spec.parameters), **dict(parameters_in(written))}.items()))
 
 
 async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:

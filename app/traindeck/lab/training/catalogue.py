@@ -57,6 +57,7 @@ class Flavor:
     disk_gb: int | None = None
     gpu: Mapping[str, Any] | None = None
     npu: Mapping[str, Any] | None = None
+    pool: str = ""
 
     @property
     def cards(self) -> int:
@@ -91,6 +92,27 @@ class Flavor:
         return info
 
 
+@dataclass(frozen=True)
+class Pool:
+    """Machines of the user's own, as the catalogue has them."""
+
+    id: str
+    name: str
+
+    def entry(self, flavors: Sequence[Flavor]) -> dict[str, Any]:
+        """The row of the pool list."""
+        return {
+            "metadata": {"name": self.id, "labels": {"os.modelarts/name": self.name}},
+            "spec": {
+                "type": "Dedicate",
+                "scope": ["Train"],
+                "jobFlavors": [flavor.id for flavor in flavors],
+                "resources": [{"flavor": flavor.id, "count": flavor.max_num} for flavor in flavors],
+            },
+            "status": {"phase": "Running", "scope": [{"scopeType": "Train", "state": "Enabled"}]},
+        }
+
+
 class Catalogue:
     """Looks up engines and flavors the way a job names them."""
 
@@ -99,7 +121,10 @@ class Catalogue:
             table = tomllib.load(file)
         self._known = tuple(Engine(**{"id": row["version"], **row}) for row in table["engines"])
         self.engines = tuple(engine for engine in self._known if not engine.discontinued)
-        self.flavors = tuple(Flavor(**row) for row in table["flavors"])
+        flavors = tuple(Flavor(**row) for row in table["flavors"])
+        self.flavors = tuple(flavor for flavor in flavors if not flavor.pool)
+        self.pools = tuple(Pool(**row) for row in table["pools"])
+        self._dedicated = {pool.id: [flavor for flavor in flavors if flavor.pool == pool.id] for pool in self.pools}
 
     def engine(self, *, engine_id: str, name: str, version: str) -> Engine | None:
         """The engine of that id, or of that name and version; what is given must agree."""
@@ -113,3 +138,7 @@ class Catalogue:
 
     def flavor(self, flavor_id: str) -> Flavor | None:
         return next((flavor for flavor in self.flavors if flavor.id == flavor_id), None)
+
+    def flavors_of(self, pool_id: str) -> Sequence[Flavor]:
+        """The machines of a dedicated pool; none where there is no such pool."""
+        return self._dedicated.get(pool_id, ())

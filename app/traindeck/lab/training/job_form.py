@@ -32,6 +32,8 @@ _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IMAGE = re.compile(r"[A-Za-z0-9][\w.-]*(?::\d+)?(?:/[\w.-]+)*/[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?", re.ASCII)
 _HIGHEST_PRIORITY = 3
 _RESERVED_AT_HOME = ("modelarts", "modelarts-dev", "infer")
+_VOLUMES = {"nfs": "nfs_server_path", "pfs": "pfs_path", "obs": "obs_path"}
+_NO_MOUNTS = ("", "/cache", "/home/ma-user/modelarts")
 _MAX_VARIABLES = 100
 _MAX_VARIABLE_NAME = 8192
 _MAX_VARIABLE_VALUE = 4096
@@ -125,6 +127,7 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
         code, files = _code(text_in(algorithm, "code_dir"), buckets, code_entries)
         boot_file = None if is_own_launch else _boot_file(text_in(algorithm, "boot_file"), code, files)
     check_schedule_policy(object_in(spec, "schedule_policy"))
+    _check_volumes(list_in(spec, "volumes"))
     log_url = text_in(object_in(spec, "log_export_path"), "obs_url")
     return JobForm(
         name=name,
@@ -174,16 +177,39 @@ def _engine(given: Mapping[str, Any], command: str, catalogue: Catalogue) -> Eng
 
 
 def _flavor(resource: Mapping[str, Any], catalogue: Catalogue) -> Flavor:
-    pool_id = text_in(resource, "pool_id")
+    flavor_id, pool_id = text_in(resource, "flavor_id"), text_in(resource, "pool_id")
     if pool_id:
-        raise RefusedError("2890", f"the resource pool {pool_id} does not exist", status=404)
-    flavor_id = text_in(resource, "flavor_id")
+        return _dedicated(flavor_id, pool_id, catalogue)
     if flavor_id.startswith("modelarts.pool."):
         raise RefusedError("2763", f"the flavor {flavor_id} is for dedicated resource pools")
     flavor = catalogue.flavor(flavor_id)
     if flavor is None:
         raise RefusedError("2781", f"the flavor {flavor_id or '(none)'} does not exist")
     return flavor
+
+
+def _dedicated(flavor_id: str, pool_id: str, catalogue: Catalogue) -> Flavor:
+    """A machine of a pool; a job that names none gets the first."""
+    flavors = catalogue.flavors_of(pool_id)
+    if not flavors:
+        raise RefusedError("2890", f"the resource pool {pool_id} does not exist", status=404)
+    found = next((flavor for flavor in flavors if flavor_id in ("", flavor.id)), None)
+    if found is None:
+        raise RefusedError("2763", f"the resource pool {pool_id} has no flavor {flavor_id}")
+    return found
+
+
+def _check_volumes(rows: list[Any]) -> None:
+    """Kept with the job as they are told; the Lab mounts none."""
+    mounts = []
+    for row in rows:
+        kinds = [kind for kind in _VOLUMES if isinstance(row, Mapping) and row.get(kind)]
+        volume = object_in(row, kinds[0]) if len(kinds) == 1 else {}
+        if not volume or not text_in(volume, _VOLUMES[kinds[0]]):
+            raise RefusedError("0104", "every volume needs one of nfs, pfs and obs with its path")
+        mounts.append(text_in(volume, "local_path").rstrip("/"))
+    if not all(mount.startswith("/") and mount not in _NO_MOUNTS for mount in mounts) or len({*mounts}) < len(mounts):
+        raise RefusedError("0104", "every volume needs a local_path of its own that the service does not use itself")
 
 
 def _node_count(resource: Mapping[str, Any], flavor: Flavor) -> int:

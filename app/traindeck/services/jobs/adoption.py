@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
+from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.files import local_errors, our_folder
 from traindeck.services.accounts.connections import Connection, Connections
+from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.modelarts.documents import remote_job
-from traindeck.services.jobs.modelarts.job_reading import form_of
 from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
+from traindeck.services.transfers import Transfers
 
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
@@ -32,6 +39,11 @@ class Adoption:
     records: RunStore
     connections: Connections
     watch: RunWatch
+    transfers: Transfers
+    bundles: CodeBundles
+    disk: BlockingCalls
+    folder: Path
+    """Where code that is brought here stands until it is frozen."""
     clock: Clock = utc_now
 
     async def adopt(self, job_id: str, profile: str) -> Run:
@@ -74,6 +86,24 @@ class Adoption:
         """Whether the jobs of this account were not looked through since then."""
         return bool(lost_at) and await self.records.fact(_DONE + profile) != lost_at
 
+    async def bring_code(self, run: Run) -> Run:
+        """The same run with its code frozen here, so that it can be run again as it is now in OBS."""
+        if run.bundle or not run.code_url or run.spec.has_algorithm:
+            return run
+        source = ObjectPath.parse(run.code_url).as_folder()
+        with local_errors():
+            our_folder(self.folder)
+            place = Path(await self.disk.run(lambda _: tempfile.mkdtemp(dir=self.folder, prefix=".part-")))
+        try:
+            # The folder keeps its name: the job sees its code in a folder of that name.
+            code = place / (source.name or "code")
+            await self.transfers.fetch(run.profile, source, code)
+            async with self.bundles.frozen(code, run.spec.boot, ()) as bundle:
+                spec = replace(run.spec, code_url="", code_folder=run.spec.code_folder or ".")
+                return await self.records.change(run.id, bundle=bundle.id, spec=spec)
+        finally:
+            await self.disk.run(lambda _: shutil.rmtree(place, ignore_errors=True))
+
     async def _take_in(self, connection: Connection, document: Any) -> Run:
         job = remote_job(document)
         is_over = job.state.is_over
@@ -82,7 +112,7 @@ class Adoption:
             number=0,
             name=job.name or job.id,
             profile=connection.profile.name,
-            spec=form_of(document, connection.profile),
+            spec=spec_of(document, Target.LAB if connection.profile.is_lab else Target.MODELARTS),
             # One that is over already still has a log to be fetched: the watch ends it.
             state=RunState.UNKNOWN if is_over else job.state,
             created=job.created or self.clock(),
@@ -112,8 +142,3 @@ def _url(code_dir: str) -> str:
         return str(ObjectPath.parse(code_dir)) if code_dir else ""
     except AppError:
         return ""  # as of code inside an image
-
-
-def folder_name(code_url: str) -> str:
-    """What the service calls the folder inside the job."""
-    return PurePosixPath(code_url.rstrip("/")).name or "code"

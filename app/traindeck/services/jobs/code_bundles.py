@@ -37,6 +37,10 @@ _CLAIM_S = 24 * 3600.0
 _ID = re.compile("[0-9a-f]{32}")
 
 
+NO_CODE = Bundle("", "code", ())
+"""Of a job whose code is at the service already."""
+
+
 @dataclass(frozen=True, slots=True)
 class CodeText:
     """A frozen file to be read by a person."""

@@ -79,20 +79,6 @@ async def send_code(
     await bundles.is_sent_to(where, bundle)
 
 
-async def remove_code(plane: DataPlane, folder: ObjectPath) -> None:
-    """Of one run; what others are copied from too stays."""
-    own = CodePlaces(folder).of_this_run
-    if f"{_ROOT}code/" not in own.key:
-        raise ValueError(f"no folder of a run: {own}")
-    refused = await plane.remove(own.bucket, [row.key for row in await _rows(plane, own)])
-    if refused:
-        raise Conflict(
-            text("“{name}” was not deleted: {reason}", name=refused[0].key, reason=refused[0].message),
-            text("Check your permissions for the bucket, then try again."),
-            refused[0].code,
-        )
-
-
 @dataclass(slots=True)
 class _Upload:
     """Lives on the loop of the planes."""

@@ -23,7 +23,7 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.jobs.job import LiveJobs, RemoteJob, Run
+from traindeck.domain.jobs.job import LAB_ENDED, LiveJobs, RemoteJob, Run, RunState
 from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, TaskScope, set_within
 from traindeck.services.accounts.connections import Connection, Connections
@@ -42,6 +42,8 @@ _LIST_EVERY_S = 2.0
 _LINGER = timedelta(seconds=60)
 _RETRIES_S = (1.0, 60.0)
 _SETTLE_S = (20.0, 300.0)
+
+_WITHOUT_A_REASON = (RunState.ABNORMAL, RunState.FAILED)
 
 
 @dataclass(slots=True)
@@ -90,6 +92,8 @@ class RunWatch:
     """Takes in the jobs of this computer whose records were lost."""
     measure: Callable[[Run], Awaitable[object]] | None = None
     """Reads the numbers of a run's log once there is no more of it to come."""
+    look_at_data: Callable[[Run], Awaitable[object]] | None = None
+    """Keeps what the inputs of a run hold, once for each."""
     records_told: Listeners[None] = field(default_factory=Listeners)
     """Whether the records can be written, or what became of them, is another thing than before."""
     log_trouble: AppError | None = None
@@ -157,6 +161,10 @@ class RunWatch:
                 watched = {run.profile for run in live if _is_watched(run)} | {*+self._looked_at}
                 for profile in watched:
                     scope.start(f"watch {profile}", partial(self._watch, profile))
+                if self.look_at_data is not None:
+                    for run in live:
+                        if _is_watched(run):
+                            scope.start(f"look at the data of {run.id}", partial(self.look_at_data, run))
                 if any(run.state.is_open for run in live):
                     scope.start("settle", self._keep_settling)
                 await set_within(self._woken, _LIST_EVERY_S)
@@ -315,12 +323,24 @@ class RunWatch:
             # The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not.
             if job.state.is_over and (not connection.profile.is_lab or self.log_trouble is not None):
                 account.lingering[run.id] = self.clock() + _LINGER
+        if job is not None and job.state in _WITHOUT_A_REASON and not job.exit_message and after["reason"] != LAB_ENDED:
+            after["reason"] = await self._reason(connection, run) or after["reason"]
         changed = is_news(run, after)
         if changed:
-            ended = await self._become(run, **after)
-            if ended is not None and ended.state.is_over:
-                await self._measure(ended)
+            if job is not None and job.state.is_over:
+                await self._measure(run)  # before it is over for those who wait for that
+            await self._become(run, **after)
         return grown or changed
+
+    async def _reason(self, connection: Connection, run: Run) -> str:
+        """From the events of the job; that they cannot be had takes nothing away."""
+        try:
+            return await connection.training.last_error(run.job_id)
+        except AppError as error:
+            if _concerns_all(error):
+                raise
+            log.warning("the events of %s: %s %s", run.name, error, error.detail)
+            return ""
 
     async def _linger(self, connection: Connection, account: WatchedAccount, run: Run, until: datetime) -> bool:
         grown = await self._fetch_logs(connection, run, is_last=True)
@@ -354,17 +374,14 @@ class RunWatch:
             return
         try:
             await self.measure(run)
-        except LocalTrouble as error:
+        except (LocalTrouble, NotFound) as error:
             log.warning("reading the numbers of %s: %s %s", run.name, error, error.detail)
 
-    async def _become(self, run: Run, **after: object) -> Run | None:
+    async def _become(self, run: Run, **after: object) -> None:
         try:
-            changed = await self.records.change(run.id, **after)
+            self._notice(await self.records.change(run.id, **after))
         except NotFound:
             self.forget(run.id)  # another program removed it while we asked
-            return None
-        self._notice(changed)
-        return changed
 
 
 def _is_watched(run: Run) -> bool:

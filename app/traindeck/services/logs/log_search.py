@@ -32,7 +32,7 @@ class LogHits:
     is_whole: bool
 
 
-class LogSearch:
+class LogFinder:
     """Reads what is kept, asks no service."""
 
     def __init__(self, logs: RunLogs, disk: BlockingCalls) -> None:

@@ -58,9 +58,10 @@ class PlaceService:
         self._buckets: dict[str, tuple[float, dict[str, Bucket]]] = {}
         self._asking: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def look(self, profile: str, path: ObjectPath) -> PlaceFacts:
-        storage = await self._storage(profile)
-        buckets = await self.known_buckets(profile)
+    async def look(self, profile: str, path: ObjectPath, storage: ObsStorage | None = None) -> PlaceFacts:
+        """`storage`: the profile's own, where the caller has it open already."""
+        storage = storage or await self._storage(profile)
+        buckets = await self.known_buckets(profile, storage)
         region = buckets[path.bucket].region if path.bucket in buckets else ""
         try:
             return await self._look(storage, path, region)
@@ -102,14 +103,14 @@ class PlaceService:
         nearest = await _nearest(storage, path)
         return PlaceFacts(path, Missing.CONTENT, region=region, takes_in=takes_in, nearest=nearest)
 
-    async def known_buckets(self, profile: str) -> dict[str, Bucket]:
+    async def known_buckets(self, profile: str, storage: ObsStorage | None = None) -> dict[str, Bucket]:
         """Asked for once a minute; keys that may not list them know none."""
         async with self._asking[profile]:
             asked, buckets = self._buckets.get(profile, (float("-inf"), {}))
             if self._clock() - asked < _NAMES_S:
                 return buckets
             try:
-                found = await (await self._storage(profile)).buckets()
+                found = await (storage or await self._storage(profile)).buckets()
             except NoRight:
                 found = []
             buckets = {bucket.name: bucket for bucket in found}

@@ -26,7 +26,7 @@ from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.dialogs import closing
 from traindeck.ui.kit.fields import label_of
-from traindeck.ui.kit.layouts import column_of, label, scrolling, take_out
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, scrolling, take_out
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
@@ -129,8 +129,6 @@ def is_credentials(files: list[Path]) -> bool:
 
 
 _SIZE = (640, 640)
-# What other programs and the desktop leave of the screen.
-_SCREEN_SHARE = 0.9
 
 
 class ProfileDialog(QDialog):
@@ -157,9 +155,8 @@ class ProfileDialog(QDialog):
         self._bind()
         self._refresh()
         self.fields["access_key"].setFocus()
-        room = self.screen().availableGeometry().size() * _SCREEN_SHARE
         # The size does not follow the content: what is wrong is said where there was room for it before.
-        self.resize(min(_SIZE[0], room.width()), min(_SIZE[1], room.height()))
+        fit_on_screen(self, *_SIZE)
         form.look_for_keyring()
 
     def _build(self) -> None:

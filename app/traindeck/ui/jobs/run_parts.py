@@ -58,7 +58,14 @@ def _files_table(model: NamedSizes, name: str) -> RowTable:
     return table
 
 
-class OverviewPart(QWidget):
+class RunPart(QWidget):
+    """Shows something of a run, while it is in sight."""
+
+    def show_run(self, run: Run) -> None:
+        raise NotImplementedError
+
+
+class OverviewPart(RunPart):
     """What happened, when, and with which values."""
 
     def __init__(self, page: RunPage) -> None:
@@ -91,7 +98,7 @@ class OverviewPart(QWidget):
         return say("Same as run {number}.", number=origin.number)
 
 
-class OutputsPart(QWidget):
+class OutputsPart(RunPart):
     """What the run wrote to OBS."""
 
     def __init__(self, page: RunPage) -> None:
@@ -115,7 +122,7 @@ class OutputsPart(QWidget):
         self.fetch.setEnabled(bool(state.outputs) and state.fetching is None)
 
 
-class CodePart(QWidget):
+class CodePart(RunPart):
     """The files as they were frozen; no later edit is in them."""
 
     def __init__(self, page: RunPage, theme: Theme) -> None:
@@ -161,7 +168,7 @@ class CodePart(QWidget):
             self._page.open_code(path)
 
 
-class DetailsPart(QWidget):
+class DetailsPart(RunPart):
     """Everything that was sent, and under which names it is known."""
 
     def __init__(self, page: RunPage) -> None:
@@ -198,7 +205,15 @@ def _outputs_words(state: RunPageState) -> str:
     if state.outputs_trouble is not None:
         return state.outputs_trouble.sentence()
     if state.fetched_to is not None:
-        return say("Downloaded to {folder}.", folder=str(state.fetched_to))
+        done = say("Downloaded to {folder}.", folder=str(state.fetched_to))
+        if not state.fetch_kept:
+            return done
+        kept = say_count(
+            "{count} file there was edited or comes from elsewhere, and was kept.",
+            "{count} files there were edited or come from elsewhere, and were kept.",
+            state.fetch_kept,
+        )
+        return f"{done} {kept}"
     if state.outputs_are_loading and not state.outputs:
         return say("Looking for outputs…")
     size_bytes = sum(entry.size_bytes or 0 for entry in state.outputs)

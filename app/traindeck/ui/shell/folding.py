@@ -1,4 +1,4 @@
-"""Where the window is narrow, the docks at its sides fold into strips, the right ones first; where it is low, others."""
+"""Where the window is narrow, the docks at its sides fold into strips; where it is low, those at the bottom."""
 
 from __future__ import annotations
 
@@ -43,10 +43,18 @@ class FoldedButton(QToolButton):
 
 
 class UprightButton(FoldedButton):
-    """Reads from top to bottom."""
+    """Reads from top to bottom; Chinese stands upright, sign below sign."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self._is_upright = not any(sign.isascii() for sign in words)
 
     def sizeHint(self) -> QSize:
-        return super().sizeHint().transposed()
+        whole, metrics = super().sizeHint(), self.fontMetrics()
+        if not self._is_upright:
+            return whole.transposed()
+        around = whole.width() - metrics.horizontalAdvance(self.text())
+        return QSize(whole.height(), around + len(self.text()) * metrics.lineSpacing())
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -57,13 +65,14 @@ class UprightButton(FoldedButton):
         self.initStyleOption(option)
         painter.drawPrimitive(QStyle.PrimitiveElement.PE_PanelButtonTool, option)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.translate(self.width(), 0)
-        painter.rotate(90)
-        rect = self.rect().transposed()
+        rect, words = self.rect(), "\n".join(self.text())
+        if not self._is_upright:
+            painter.translate(self.width(), 0)
+            painter.rotate(90)
+            rect, words = rect.transposed(), self.text()
         self.style().drawItemText(
-            painter, rect, Qt.AlignmentFlag.AlignCenter, self.palette(), self.isEnabled(), self.text(),
-            self.foregroundRole(),
-        )  # fmt: skip
+            painter, rect, Qt.AlignmentFlag.AlignCenter, self.palette(), self.isEnabled(), words, self.foregroundRole()
+        )
 
 
 class Folding(QObject):

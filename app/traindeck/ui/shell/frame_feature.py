@@ -24,9 +24,7 @@ from traindeck.ui.shell.edit_commands import edit_commands
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.ui.shell.menus import menu_titles
-from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.ui.shell.toasts import Toasts
-from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.finding import Finder, PaletteEntry, PaletteOffer, command_entries
@@ -106,6 +104,7 @@ class FrameFeature(Feature):
 
     def open_welcome(self) -> None:
         self.shell.window.open_tab(WELCOME, say("Welcome"), self._welcome)
+        self.shell.window.give_page_keys()
 
     def _close_welcome(self, _: Run) -> None:
         """It has done what it is for."""
@@ -117,6 +116,8 @@ class FrameFeature(Feature):
         return page == WELCOME
 
     def _welcome(self) -> QWidget:
+        from traindeck.ui.shell.welcome_page import WelcomePage  # for those who have no run
+
         return WelcomePage(self.shell.theme, self._sample, self._connect)
 
 
@@ -131,6 +132,8 @@ def frame_commands(
         CommandPalette(Finder(entries, recent.ids), recent, window.theme, window).open()
 
     def open_sheet() -> None:
+        from traindeck.ui.shell.shortcut_sheet import ShortcutSheet  # when it is asked for
+
         ShortcutSheet(window.commands, window).open()
 
     def open_about() -> None:

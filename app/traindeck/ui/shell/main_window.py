@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QTabWidget, QToolBar, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QScrollArea, QTabWidget, QToolBar, QWidget
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.tab_order import next_stop
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.arrangements import FIRST_SIZE, Arrangement, Arrangements
 from traindeck.ui.shell.bars import NoticeBar
@@ -24,7 +25,7 @@ from traindeck.viewmodels.shell.window_state import WindowState
 __all__ = ["FIRST_SIZE", "MainWindow", "Make", "Panel", "make_frame"]
 
 SMALLEST_SIZE = (800, 500)
-_SMALLEST_PAGE = (320, 120)
+_SMALLEST_PAGE = (320, 176)
 _NOTE_MS = 500
 
 
@@ -198,6 +199,13 @@ class MainWindow(QMainWindow):
         if event.size().height() < event.oldSize().height():
             self.arrangements.share_height()
 
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """By what is seen, not by what was made first: docks come and go, and stand wherever somebody puts them."""
+        stop = next_stop(self, self.focusWidget(), is_next=is_next)
+        if stop is not None:
+            stop.setFocus(Qt.FocusReason.TabFocusReason if is_next else Qt.FocusReason.BacktabFocusReason)
+        return stop is not None
+
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
         self._on_close_request()
@@ -216,8 +224,19 @@ class MainWindow(QMainWindow):
         self._docks.changed.connect(self._on_docks)
         self._docks.whole_wanted.connect(self._toggle_whole)
         self._docks.left_alone.connect(self.give_page_keys)
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.focusChanged.connect(self._show_focused)
         self.arrangements.changed.connect(self.commands.refresh)
         self.arrangements.changed.connect(self.notice_bar.refresh)  # its place is shown as it was kept with the docks
+
+    def _show_focused(self, _: QWidget | None, now: QWidget | None) -> None:
+        """Qt scrolls to it only if the keyboard was in the same form before."""
+        above = now
+        while now is not None and above is not None and not above.isWindow():
+            above = above.parentWidget()
+            if isinstance(above, QScrollArea):
+                above.ensureWidgetVisible(now)
 
     def _on_docks(self) -> None:
         self._folding.fit()

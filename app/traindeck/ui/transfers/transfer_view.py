@@ -96,6 +96,9 @@ class TransferTableModel(RowsModel[TransferRow]):
             return kind_words(row)
         if column in (self.SOURCE, self.TARGET):
             return way_words(row)
+        if column == self.SIZE and row.transfer.total_bytes is not None:
+            done, whole = size_words(row.transfer.done_bytes), size_words(row.transfer.total_bytes)
+            return say("{done} of {all}", done=done, all=whole)
         return self._words(row, column)
 
     def _words(self, row: TransferRow, column: int) -> str:

@@ -46,6 +46,8 @@ class RunPageState:
     outputs_trouble: AppError | None = None
     fetching: Text | None = None
     fetched_to: Path | None = None
+    fetch_kept: int = 0
+    """Files of the folder that were left alone because somebody edited them."""
     code: Bundle | None = None
     code_trouble: AppError | None = None
     code_file: FrozenFile | None = None
@@ -201,7 +203,7 @@ class RunPage(QObject):
 
     async def _read_outputs(self, run: Run) -> None:
         try:
-            found = await self._service.outputs(run.id)
+            found = await self._service.outputs.listed(run.id)
         except AppError as error:
             self._become_of(run, outputs_are_loading=False, outputs_trouble=error)
             return
@@ -230,10 +232,10 @@ class RunPage(QObject):
 
     async def _fetch(self, run: Run, target: Path) -> None:
         try:
-            await self._service.fetch(run.id, target)
+            fetched = await self._service.outputs.fetch(run.id, target)
         finally:
             self._become_of(run, fetching=None)
-        self._become_of(run, fetched_to=target)
+        self._become_of(run, fetched_to=target, fetch_kept=len(fetched.kept))
 
     def _on_changed(self, run: Run) -> None:
         known = self.state.run

@@ -52,6 +52,7 @@ _STATES = {
     TransferState.READY: text("Ready to start"),
     TransferState.CANCELLED: text("Canceled"),
 }
+_TELLING_SHARE = 0.01
 _WAITING = {
     WaitsFor.NETWORK: text("Waiting for network"),
     WaitsFor.SERVICE: text("Waiting for the service"),
@@ -135,7 +136,7 @@ def progress_words(row: TransferRow) -> str:
     error = transfer.error
     match transfer.state:
         case TransferState.RUNNING:
-            share = size_words(transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
+            share = _share_words(row)
             return say("{share}, trying again", share=share) if error else share
         case TransferState.PLANNING if error:
             return say("Trying again")
@@ -155,6 +156,13 @@ def progress_words(row: TransferRow) -> str:
             return say("Done")
         case state:
             return say(_STATES[state])
+
+
+def _share_words(row: TransferRow) -> str:
+    """Bytes where a share would stand at nothing for minutes, or is not known."""
+    if row.share is None or (row.share < _TELLING_SHARE and row.transfer.done_bytes):
+        return size_words(row.transfer.done_bytes)
+    return f"{row.share:.0%}"
 
 
 def verified_words(row: TransferRow) -> str:

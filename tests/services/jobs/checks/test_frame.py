@@ -104,7 +104,8 @@ async def counted(
     """All that an account called “counted” asks."""
     async with FaultyProxy(lab.modelarts, way.resign) as jobs, FaultyProxy(lab.obs) as objects:
         await bench.add_account("counted", credentials, modelarts_endpoint=jobs.url, obs_endpoint=objects.url)
-        jobs.seen = objects.seen = seen = []
+        seen: list[str] = []
+        jobs.seen = objects.seen = seen
         yield seen
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,11 +47,12 @@ async def spoiled(
     async with FaultyProxy(upstream, way.resign if of == "modelarts" else None) as proxy:
         proxy.only = re.compile(only)
         proxy.faults.extend(faults * 20)
-        await bench.add_account("spoiled", **{f"{of}_endpoint": proxy.url})
+        addresses: dict[str, Any] = {f"{of}_endpoint": proxy.url}
+        await bench.add_account("spoiled", **addresses)
         yield proxy
 
 
-async def checked(bench: Bench, folder: Path, profile: str, **changes: object) -> CheckReport:
+async def checked(bench: Bench, folder: Path, profile: str, **changes: Any) -> CheckReport:
     return await checks_of(bench).check(replace(BASE.spec(), **changes), folder, profile)
 
 

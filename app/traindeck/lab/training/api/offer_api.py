@@ -35,9 +35,21 @@ def _flavor_type(call: Call) -> str:
     return wanted
 
 
-def _pool_flavor(call: Call) -> None:
-    pool_id = call.query.get("pool_id") or "(none)"
-    raise RefusedError("2890", f"the resource pool {pool_id} does not exist", status=404)
+def _pools(call: Call) -> dict[str, Any]:
+    catalogue = call.lab.catalogue
+    items = [pool.entry(catalogue.flavors_of(pool.id)) for pool in catalogue.pools]
+    return {"apiVersion": "v2", "kind": "PoolList", "items": items}
+
+
+def _pool_flavor(call: Call) -> dict[str, Any]:
+    pool_id, flavor_id = call.query.get("pool_id") or "(none)", call.query.get("flavor_id") or ""
+    flavors = call.lab.catalogue.flavors_of(pool_id)
+    if not flavors:
+        raise RefusedError("2890", f"the resource pool {pool_id} does not exist", status=404)
+    flavor = next((flavor for flavor in flavors if flavor_id in ("", flavor.id)), None)
+    if flavor is None:
+        raise RefusedError("2781", f"the flavor {flavor_id} does not exist")
+    return {"cpu_core_num": float(flavor.cpu["core_num"]), "mem_size": float(flavor.memory_gb)}
 
 
 def _event_categories(call: Call) -> dict[str, Any]:
@@ -122,7 +134,7 @@ ROUTES = (
     Route("GET", "/v2/{project_id}/training-event-categories", _event_categories),
     Route("GET", "/v2/{project_id}/training-quotas", _quotas),
     Route("PUT", "/v2/{project_id}/training-quotas", _change_quotas),
-    Route("GET", "/v2/{project_id}/pools", lambda _: {"apiVersion": "v2", "kind": "PoolList", "items": []}),
+    Route("GET", "/v2/{project_id}/pools", _pools),
     Route("GET", "/v2/{project_id}/authorizations", _authorizations),
     Route("GET", "/v1/auth-mode", lambda call: {"domain_id": call.account.domain_id, "mode": "default"}),
     Route("GET", "/v1/{project_id}/workspaces", _workspaces),

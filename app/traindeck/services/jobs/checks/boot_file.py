@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
 from traindeck.domain.jobs.job_spec import JobSpec, usual_boots
 from traindeck.domain.texts import Text, count_text, text
-from traindeck.services.jobs.checks.code_folder import has_code
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import (
     CheckAnswer,
@@ -46,7 +45,7 @@ def boot_of(spec: JobSpec) -> str:
 async def _boot(job: CheckedJob) -> Iterable[CheckAnswer]:
     if wrong := mistakes(job, "boot", "command"):
         return wrong
-    if not has_code(job) or not job.spec.boot:
+    if not job.spec.has_own_code or not job.spec.boot:
         return []
     tree, boot = await job.code.tree(), boot_of(job.spec)
     if tree.holds(boot):
@@ -54,7 +53,7 @@ async def _boot(job: CheckedJob) -> Iterable[CheckAnswer]:
     out = next((one for one in tree.left_out if boot == one.path or _is_in(boot, one.path)), None)
     if out is not None:
         fact = text(
-            "The boot file “{boot}” does not go along: {reason}.", boot=boot, reason=out.why_left_out() or out.path
+            "The boot file “{boot}” is not included: {reason}.", boot=boot, reason=out.why_left_out() or out.path
         )
         return [red(fact, text("Check “ignore” in the job file, .gitignore and .traindeckignore."), field="boot")]
     fact = text("The boot file “{boot}” is not in the code directory.", boot=boot)
@@ -79,7 +78,7 @@ def _other_boots(tree: CodeTree, boot: str) -> list[CheckFix]:
 async def _syntax(job: CheckedJob) -> Iterable[CheckAnswer]:
     """The boot file and what it imports must be good; of the others nobody knows whether they are run."""
     boot = boot_of(job.spec)
-    if not has_code(job) or not boot:
+    if not job.spec.has_own_code or not boot:
         return []
     tree = await job.code.tree()
     if not tree.holds(boot) or not boot.endswith(".py"):

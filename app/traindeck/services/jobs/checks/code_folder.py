@@ -19,11 +19,6 @@ _MOST_NAMED = 3
 _EXCLUDE = text("Add data and results to “ignore”, or select a folder that contains only code.")
 
 
-def has_code(job: CheckedJob) -> bool:
-    """Else it is in OBS already, in an image, or an algorithm brings it."""
-    return not (job.spec.has_algorithm or job.spec.code_url) and bool(job.spec.code_folder.strip())
-
-
 def _named(paths: Sequence[str]) -> str:
     return ", ".join(paths[:_MOST_NAMED]) + (" …" if len(paths) > _MOST_NAMED else "")
 
@@ -31,7 +26,7 @@ def _named(paths: Sequence[str]) -> str:
 async def _folder(job: CheckedJob) -> Iterable[CheckAnswer]:
     if wrong := mistakes(job, "code_folder"):
         return wrong
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     try:
         tree = await job.code.tree()
@@ -48,7 +43,7 @@ async def _folder(job: CheckedJob) -> Iterable[CheckAnswer]:
 
 def _refused(job: CheckedJob, entry: CodeEntry) -> CheckAnswer:
     fact = text("{file}: {problem}", file=entry.path, problem=entry.problem or "")
-    return red(fact, text("Mend it, or add it to “ignore”."), _ignoring(job, [entry.path]), file=entry.path)
+    return red(fact, text("Correct it, or add it to “ignore”."), _ignoring(job, [entry.path]), file=entry.path)
 
 
 def _ignoring(job: CheckedJob, paths: Sequence[str]) -> CheckFix:
@@ -59,7 +54,7 @@ def _ignoring(job: CheckedJob, paths: Sequence[str]) -> CheckFix:
 
 
 async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     over = tree.over(job.code.limits)
@@ -80,14 +75,14 @@ async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
 
 async def _large(job: CheckedJob) -> Iterable[CheckAnswer]:
     """Both that go along unseen, and that are left out unseen."""
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     said = []
     going = [entry for entry in tree.largest if (entry.size_bytes or 0) > LARGE_BYTES]
     if going:
         names = [_sized(entry) for entry in going]
-        fact = text("Large files go along as code: {files}.", files=_named(names))
+        fact = text("Large files are included in the code: {files}.", files=_named(names))
         hint = text("Put data and weights into an input, so that they are stored once.")
         said.append(amber(fact, hint, _ignoring(job, [entry.path for entry in going]), file=going[0].path))
     left = [entry for entry in tree.left_out if entry.rule is not None and entry.rule.source is RuleSource.LARGE]
@@ -104,7 +99,7 @@ def _sized(entry: CodeEntry) -> str:
 
 async def _links(job: CheckedJob) -> Iterable[CheckAnswer]:
     """What a link leads to outside of the folder does not go along, and is missing there."""
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     gone = [entry for entry in tree.links if entry.problem is not None]
@@ -112,12 +107,12 @@ async def _links(job: CheckedJob) -> Iterable[CheckAnswer]:
     said = [_left_out(job, entry) for entry in gone[:_MOST_NAMED]]
     if len(gone) > _MOST_NAMED:
         more = len(gone) - _MOST_NAMED
-        fact = count_text("{count} more link does not go along.", "{count} more links do not go along.", more)
+        fact = count_text("{count} more link is not included.", "{count} more links are not included.", more)
         said.append(amber(fact, None, _ignoring(job, [entry.path for entry in gone])))
     if said:
         return said
     inside = [entry.path for entry in tree.links if entry.is_taken]
-    fact = text("Links go along as the files they lead to: {files}.", files=_named(inside))
+    fact = text("Links are included as the files they lead to: {files}.", files=_named(inside))
     return [green(fact if inside else text("There are no links."))]
 
 
@@ -129,7 +124,7 @@ def _left_out(job: CheckedJob, entry: CodeEntry) -> CheckAnswer:
 
 
 async def _case(job: CheckedJob) -> Iterable[CheckAnswer]:
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     said = [amber(_only_case(names), _RENAME, file=names[0]) for names in (await job.code.tree()).same_but_case]
     return said or [green(text("No two names differ only in upper and lower case."))]
@@ -148,5 +143,5 @@ CHECKS = (
     JobCheck("code-size", text("Size of the code"), _CODE, _size, _SAID | {CheckLevel.RED}),
     JobCheck("large-files", text("Large files"), _CODE, _large, _SAID),
     JobCheck("links", text("Links"), _CODE, _links, _SAID),
-    JobCheck("name-case", text("Names alike"), _CODE, _case, _SAID),
+    JobCheck("name-case", text("Similar names"), _CODE, _case, _SAID),
 )

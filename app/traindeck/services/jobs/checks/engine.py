@@ -28,7 +28,7 @@ async def _engine(job: CheckedJob) -> Iterable[CheckAnswer]:
     offer = await job.service.offer()
     if wrong := mistakes(job, "engine", "engine_version", offer=offer):
         ways = [_use_engine(engine) for engine in _instead(spec, offer)]
-        hint = text("It was never offered in this region, or is no longer. Select another engine or version.")
+        hint = text("It is not offered in this region, or no longer. Select another engine or version.")
         return [red(one.fact, hint, *ways, field="engine_version") for one in wrong]
     return [green(text("{engine} is offered.", engine=spec.engine_version), field="engine_version")]
 

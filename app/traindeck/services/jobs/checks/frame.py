@@ -73,7 +73,7 @@ def not_checked(reason: Text, hint: Text | None = None, *, field: str = "") -> C
     return CheckAnswer(CheckLevel.NOT_CHECKED, reason, hint, field=field)
 
 
-Look = Callable[[CheckedJob], Awaitable[Iterable[CheckAnswer]]]
+LookAtJob = Callable[[CheckedJob], Awaitable[Iterable[CheckAnswer]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class JobCheck:
     title: Text
     fields: frozenset[str]
     """Of the form: when one of these changes, what was found says nothing any more. Those of code are always read."""
-    look: Look
+    look: LookAtJob
     levels: frozenset[CheckLevel]
     """All it can say; that it could not be looked at is always one of them where others are asked."""
     is_remote: bool = False
@@ -98,7 +98,7 @@ def levels(*said: CheckLevel) -> frozenset[CheckLevel]:
     return frozenset(said)
 
 
-OnFinding = Callable[[Sequence[CheckFinding]], None]
+OnFindings = Callable[[Sequence[CheckFinding]], None]
 
 
 def _unheard(_: Sequence[CheckFinding]) -> None:
@@ -106,7 +106,7 @@ def _unheard(_: Sequence[CheckFinding]) -> None:
 
 
 async def run_checks(
-    checks: Sequence[JobCheck], job: CheckedJob, *, known: CheckReport | None = None, found: OnFinding = _unheard
+    checks: Sequence[JobCheck], job: CheckedJob, *, known: CheckReport | None = None, found: OnFindings = _unheard
 ) -> CheckReport:
     """All of them at once; `found` is told those of each check as they come.
 
@@ -124,7 +124,7 @@ async def run_checks(
         for check in checks:
             group.create_task(one(check))
     everything = (finding for check in checks for finding in results[check.id])
-    return CheckReport(job.spec, job.profile.name, tuple(everything))
+    return CheckReport(job.spec, job.profile.name, tuple(everything), job.service.keys_refused)
 
 
 def _kept(check: JobCheck, job: CheckedJob, known: CheckReport | None) -> Sequence[CheckFinding] | None:
@@ -147,7 +147,7 @@ async def _findings(check: JobCheck, job: CheckedJob) -> Sequence[CheckFinding]:
     except TimeoutError:
         answers = [_too_slow(check)]
     except AppError as error:
-        log.info("check %s: %s %s", check.id, error, error.detail)
+        log.debug("check %s: %s %s", check.id, error, error.detail)
         answers = [not_checked(text("Not checked: {reason}", reason=error.title), error.hint)]
     except Exception as error:
         log.exception("check %s", check.id)

@@ -93,7 +93,7 @@ async def _room(job: CheckedJob) -> Iterable[CheckAnswer]:
     disk = size_words(disk_bytes)
     if least > disk_bytes:
         fact = text("The inputs take {size}, the disk has {disk}.", size=size_words(least), disk=disk)
-        hint = text("Choose a specification with a larger disk, or let the script read from OBS as it goes.")
+        hint = text("Select a specification with a larger disk, or let the script read from OBS as it goes.")
         return [red(fact, hint, field=places[0].field)]
     if not all(one.is_all for one in found):
         return [await _bounded(job, places, least, disk_bytes)]

@@ -39,7 +39,7 @@ async def _python(job: CheckedJob) -> Iterable[CheckAnswer]:
         return [not_checked(text("Not checked: this Lab is on another computer."))]
     python = await job.lab_python(job.spec.engine_version)
     if python.problem:
-        hint = text("Choose a Python in the settings of the Lab, or in its lab.toml.")
+        hint = text("Select a Python in the settings of the Lab, or in its lab.toml.")
         return [red(text("{problem}", problem=python.problem), hint)]
     return [green(text("The Lab runs it with Python {version}: {place}", version=python.version, place=python.place))]
 
@@ -62,7 +62,9 @@ async def _missing(job: CheckedJob) -> Iterable[CheckAnswer]:
         return [green(text("The Lab has all this job asks for."))]
     marks = "; ".join(f"{{part{number}}}" for number in range(len(lacking)))
     parts = Text(marks, {f"part{number}": part for number, part in enumerate(lacking)})
-    return [not_checked(text("The Lab cannot stand for: {parts}.", parts=parts))]
+    return [
+        not_checked(text("The Lab does not have: {parts}. In the cloud the job may behave differently.", parts=parts))
+    ]
 
 
 _FIELDS = frozenset({"engine_version", "image", "flavor", "command"})

@@ -92,7 +92,7 @@ async def _log(job: CheckedJob) -> Iterable[CheckAnswer]:
         return [green(text("The log is kept on this computer."))]
     ways = _usual_log(job)
     fact = text("There is no folder for the log: the service keeps it for 30 days, and shows 5 MB of it.")
-    return [amber(fact, text("Enter a folder in OBS, where it is kept for good."), *ways, field=LOG)]
+    return [amber(fact, text("Enter a folder in OBS to keep it permanently."), *ways, field=LOG)]
 
 
 def _usual_log(job: CheckedJob) -> list[CheckFix]:

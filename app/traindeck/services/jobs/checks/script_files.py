@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.texts import Text, count_text, text
-from traindeck.services.jobs.checks.code_folder import has_code
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
 from traindeck.services.jobs.code_tree import CodeTree
 
@@ -36,7 +35,7 @@ _CONTINUES = "\\"
 
 async def _shell(job: CheckedJob) -> Iterable[CheckAnswer]:
     """Bash takes the carriage return for a part of the last word of a line."""
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     scripts = [entry.path for entry in (await job.code.tree()).taken if entry.path.endswith(".sh")]
     said = []
@@ -53,7 +52,7 @@ async def _shell(job: CheckedJob) -> Iterable[CheckAnswer]:
 
 
 async def _requirements(job: CheckedJob) -> Iterable[CheckAnswer]:
-    if not has_code(job):
+    if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
     if not tree.holds(REQUIREMENTS):
@@ -78,7 +77,7 @@ async def _requirements(job: CheckedJob) -> Iterable[CheckAnswer]:
 def _without(tree: CodeTree) -> list[CheckAnswer]:
     out = next((entry for entry in tree.left_out if entry.path == REQUIREMENTS), None)
     if out is not None:
-        fact = text("{file} does not go along: {reason}.", file=REQUIREMENTS, reason=out.why_left_out() or "")
+        fact = text("{file} is not included: {reason}.", file=REQUIREMENTS, reason=out.why_left_out() or "")
         return [
             amber(fact, text("Nothing of it is installed. Check “ignore” and the ignore files."), file=REQUIREMENTS)
         ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from traindeck.domain.errors import AppError, KeysRefused, NotFound
 from traindeck.domain.jobs.choices import Choices
-from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.storage.objects import Bucket, ObjectPath
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.key_checks import TRIAL_NAME
 from traindeck.services.storage.place_facts import PlaceFacts
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connection, Connections
     from traindeck.services.jobs.choices import JobChoices
     from traindeck.services.storage.place_facts import PlaceService
+    from traindeck.services.storage.sdk.buckets import ObsStorage
     from traindeck.store.runs import RunStore
 
 Value = TypeVar("Value")
@@ -31,6 +32,7 @@ KEPT = timedelta(minutes=5)
 PLACES_KEPT = timedelta(seconds=30)
 NEVER = timedelta()
 _NEAR = 3
+_CONNECTION = ("connection",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,12 @@ class ServiceFacts:
     clock: Clock = utc_now
     kept: dict[tuple[Any, ...], tuple[datetime, Any]] = field(default_factory=dict)
 
-    def of(self, profile: str) -> AccountFacts:
-        """One round of questions to this account."""
-        return AccountFacts(profile, self, self.clock(), {}, defaultdict(asyncio.Lock))
+    def of(self, profile: str, connection: Connection | None = None) -> AccountFacts:
+        """One round of questions to this account, over the connection where there is one already."""
+        now = self.clock()
+        if connection is not None:
+            self.kept[(profile, *_CONNECTION)] = (now, connection)
+        return AccountFacts(profile, self, now, {}, defaultdict(asyncio.Lock))
 
     def forget(self, profile: str) -> None:
         """What was changed there is asked for anew."""
@@ -88,13 +93,19 @@ class AccountFacts:
         """The same round, with an age of its own."""
         return AccountFacts(self.profile, self.facts, self.begun, self.failed, self.asking)
 
+    @property
+    def keys_refused(self) -> KeysRefused | None:
+        """Why nothing more was asked in this round."""
+        found = self.failed.get((self.profile,))
+        return found if isinstance(found, KeysRefused) else None
+
     def is_fresh(self, as_of: datetime | None) -> bool:
         return as_of is not None and self.facts.clock() - as_of < PLACES_KEPT
 
     async def clock_ahead_s(self) -> float | None:
         """By how much the service's clock is before ours."""
         await self._obs_answers()
-        return (await self._connection()).storage.clock_ahead_s
+        return (await self._storage()).clock_ahead_s
 
     async def project(self) -> str:
         """The id of the project that ModelArts took."""
@@ -116,12 +127,11 @@ class AccountFacts:
     async def bucket_count(self) -> int | None:
         """None: the keys may not list them."""
         await self._obs_answers()
-        found = await self.facts.places.known_buckets(self.profile)
-        return len(found) or None
+        return len(await self._known_buckets()) or None
 
     async def bucket(self, name: str) -> BucketThere:
         await self._obs_answers()
-        known = await self.facts.places.known_buckets(self.profile)
+        known = await self._known_buckets()
         if name in known:
             return BucketThere(name, True, known[name].region)
 
@@ -155,14 +165,18 @@ class AccountFacts:
 
     async def place(self, path: ObjectPath) -> PlaceFacts:
         await self._obs_answers()
-        return await self._told(("place", path), lambda: self.facts.places.look(self.profile, path), PLACES_KEPT)
+
+        async def ask() -> PlaceFacts:
+            return await self.facts.places.look(self.profile, path, await self._storage())
+
+        return await self._told(("place", path), ask, PLACES_KEPT)
 
     async def check_may_write(self, folder: ObjectPath) -> None:
         """Raise what keeps us from writing there."""
         await self._obs_answers()
 
         async def ask() -> None:
-            await (await self._connection()).storage.try_to_write(folder.join(TRIAL_NAME))
+            await (await self._storage()).try_to_write(folder.join(TRIAL_NAME))
 
         await self._told(("write", folder), ask, KEPT)
 
@@ -181,10 +195,14 @@ class AccountFacts:
 
     async def _obs_answers(self) -> None:
         """One question goes first: keys that are refused are not shown again and again, which would lock them out."""
-        await self._told(("obs",), lambda: self.facts.places.known_buckets(self.profile), PLACES_KEPT)
+        await self._told(("obs",), self._known_buckets, PLACES_KEPT)
 
     async def _modelarts_answers(self) -> Choices:
-        return await self._told(("offer",), lambda: self.facts.choices.load(self.profile), KEPT)
+
+        async def ask() -> Choices:
+            return await self.facts.choices.load_now(self.profile, (await self._connection()).training)
+
+        return await self._told(("offer",), ask, KEPT)
 
     async def _of_modelarts(
         self, name: str, ask: Callable[[Connection], Awaitable[Value]], kept: timedelta = KEPT
@@ -197,7 +215,14 @@ class AccountFacts:
         return await self._told((name,), work, kept)
 
     async def _connection(self) -> Connection:
-        return await self.facts.connections.open(self.profile)
+        """Opened once in a round: each time the keyring is asked, or the Lab whether it runs."""
+        return await self._told(_CONNECTION, lambda: self.facts.connections.open(self.profile), NEVER)
+
+    async def _storage(self) -> ObsStorage:
+        return (await self._connection()).storage
+
+    async def _known_buckets(self) -> dict[str, Bucket]:
+        return await self.facts.places.known_buckets(self.profile, await self._storage())
 
     async def _told(self, question: tuple[Any, ...], ask: Callable[[], Awaitable[Value]], kept: timedelta) -> Value:
         """Of several who ask at once, the first asks for all."""

@@ -18,14 +18,15 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
-from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import text
+from traindeck.domain.texts import CHINESE, spoken, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount, RequestRefused
+from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
@@ -83,8 +84,16 @@ class ModelArtsTraining:
         """How many jobs there may be; None: the service does not say."""
         return job_quota(await self._items("quotas", _call("show_training_quotas", resource="job-num")))
 
-    async def create(self, name: str, spec: JobSpec, code: ObjectPath) -> RemoteJob:
-        """Ask for a job once. AnswerLost: nobody knows whether it exists. NameTaken: one of this name does."""
+    async def form(self, job_id: str, target: Target) -> JobSpec | None:
+        """The form that a job was made from, whoever made it; None: there is no such job."""
+        document = await self.document(job_id)
+        return None if document is None else spec_of(document, target)
+
+    async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
+        """Ask for a job once; the places in `spec` are those of the run.
+
+        AnswerLost: nobody knows whether it exists. NameTaken: one of this name does.
+        """
         body = job_request(name, spec, code)
         await self._account.know_project()
         try:
@@ -130,6 +139,18 @@ class ModelArtsTraining:
         if not remote_job(document).id:  # of no job, so not of this one
             raise not_understood(ErrorResponse(self._account.service, 200, message="a job without an id"))
         return document
+
+    async def last_error(self, job_id: str) -> str:
+        """What the service says went wrong, where its answer about the job has no reason; empty: nothing."""
+        language = "zh-cn" if spoken() == CHINESE else "en-us"
+        call = _call(
+            "list_training_job_events", training_job_id=job_id, limit=20, order="desc", level="Error",
+            x_language=language,
+        )  # fmt: skip
+        events = await self._items("events", call)
+        # A service that does not know the level tells of all.
+        errors = [event for event in events if event.get("level") == "Error" and event.get("message")]
+        return str(errors[0]["message"]) if errors else ""
 
     async def describe(self, job_id: str, description: str) -> None:
         """Whether the job is over does not matter."""

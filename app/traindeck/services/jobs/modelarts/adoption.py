@@ -55,15 +55,16 @@ _USUAL_CONSTRAINT = {
 _USUAL_OUTPUT = {"mode": "upload_periodically", "period": 30}
 _USUAL_VARIABLES = set(USUAL_ENVIRONMENT.items())
 _UNITS = {"HOURS": "h", "DAYS": "d", "MINUTES": "m"}
+_LONGEST_NAME = 40
 _SUFFIX = re.compile(r"-\d{4}-\d{4}-[a-z0-9]{4}")
 _LOCAL_DIR = re.compile(r"/home/ma-user/modelarts/(inputs|outputs)/.+_\d+")
 
-Document = dict[str, Any]
+_Content = dict[str, Any]
 
 
 def spec_of(document: Mapping[str, Any], target: Target) -> JobSpec:
     """The form of a job as the service tells it, or of a request; raises InvalidInput for what is no job."""
-    rest: Document = copy.deepcopy(dict(document))
+    rest: _Content = copy.deepcopy(dict(document))
     if not isinstance(rest.get("metadata"), dict) or not isinstance(rest.get("algorithm", {}), dict):
         raise _no_job()
     maps_folders = take(rest, "/metadata/annotations/lab~1container-paths") != "false"
@@ -90,10 +91,11 @@ def _no_job() -> InvalidInput:
 
 def _stem(name: str) -> str:
     """Without the date and the random part of one of our runs, which the next run has anew."""
-    return name_stem(_SUFFIX.sub("", name)) if name else ""
+    bare = _SUFFIX.sub("", name)
+    return bare if len(bare) <= _LONGEST_NAME else name_stem(bare)
 
 
-def _plain(rest: Document, left_out: tuple[str, ...]) -> dict[str, Any]:
+def _plain(rest: _Content, left_out: tuple[str, ...]) -> dict[str, Any]:
     """Every field that stands in the request by itself."""
     found: dict[str, Any] = {}
     for field in FIELDS:
@@ -125,7 +127,7 @@ def _whole(value: object, default: Any) -> int:
         return int(default)
 
 
-def _code(rest: Document) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _code(rest: _Content) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Where the code is and what starts it; and the fields that the form would not send beside that."""
     algorithm = _map(rest, "algorithm")
     if algorithm.get("id") or algorithm.get("subscription_id"):
@@ -167,7 +169,7 @@ def _spelled(url: str, *, is_folder: bool = False) -> str:
     return str(place.as_folder() if is_folder else place)
 
 
-def _tags(rest: Document) -> tuple[tuple[str, str], ...]:
+def _tags(rest: _Content) -> tuple[tuple[str, str], ...]:
     found = take(rest, "/metadata/tags")
     rows = found if isinstance(found, list) else []
     return tuple((str(row["key"]), str(row.get("value") or "")) for row in rows if _is_named(row, "key"))
@@ -177,7 +179,7 @@ def _is_named(row: object, key: str = "name") -> bool:
     return isinstance(row, dict) and bool(row.get(key))
 
 
-def _parameters(rest: Document) -> tuple[tuple[str, Scalar], ...]:
+def _parameters(rest: _Content) -> tuple[tuple[str, Scalar], ...]:
     """Values are texts to the service; one that looks like a number is one, where nothing is lost by it."""
     found: dict[str, Scalar] = {}
     for row in _rows(rest, "parameters"):
@@ -188,7 +190,7 @@ def _parameters(rest: Document) -> tuple[tuple[str, Scalar], ...]:
     return tuple(found.items())
 
 
-def _channels(rest: Document, kind: str, *, keeps_folders: bool) -> tuple[Channel, ...]:
+def _channels(rest: _Content, kind: str, *, keeps_folders: bool) -> tuple[Channel, ...]:
     found = []
     for row in _rows(rest, kind):
         remote = _map(row, "remote")
@@ -208,24 +210,24 @@ def _channels(rest: Document, kind: str, *, keeps_folders: bool) -> tuple[Channe
     return tuple(found)
 
 
-def _rows(rest: Document, kind: str) -> list[Document]:
+def _rows(rest: _Content, kind: str) -> list[_Content]:
     rows = _map(rest, "algorithm").get(kind)
     return [row for row in rows if _is_named(row)] if isinstance(rows, list) else []
 
 
-def _map(document: Document, name: str) -> Document:
+def _map(document: _Content, name: str) -> _Content:
     """A map inside a map; the service writes an absent one as null, "" or []."""
     found = document.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _environment(rest: Document) -> tuple[tuple[str, str], ...]:
+def _environment(rest: _Content) -> tuple[tuple[str, str], ...]:
     found = take(rest, "/algorithm/environments")
     values = found if isinstance(found, dict) else {}
     return tuple((name, str(value)) for name, value in values.items() if (name, value) not in _USUAL_VARIABLES)
 
 
-def _volumes(rest: Document) -> tuple[Volume, ...]:
+def _volumes(rest: _Content) -> tuple[Volume, ...]:
     """All of them, or none where one is of a kind we do not know: then they stay as they stand."""
     rows = _map(rest, "spec").get("volumes")
     try:
@@ -237,7 +239,7 @@ def _volumes(rest: Document) -> tuple[Volume, ...]:
     return volumes
 
 
-def _volume(row: Document) -> Volume:
+def _volume(row: _Content) -> Volume:
     ((word, content),) = ((name, part) for name, part in row.items() if part)
     kind = VolumeKind(word)
     source, mount = str(content[VOLUME_KEYS[kind]]), str(content["local_path"])
@@ -248,12 +250,12 @@ def _volume(row: Document) -> Volume:
     return Volume(kind, source, mount, read_only=bool(content.get("read_only")))
 
 
-def _log(rest: Document) -> str:
+def _log(rest: _Content) -> str:
     url = take(rest, "/spec/log_export_path/obs_url")
     return as_template(_spelled(str(url), is_folder=True)) if url else ""
 
 
-def _stop_after(rest: Document) -> str:
+def _stop_after(rest: _Content) -> str:
     limit = _map(_map(rest, "spec"), "auto_stop")
     unit, duration = str(limit.get("time_unit")), str(limit.get("duration"))
     if not limit or unit not in _UNITS or not duration.isdecimal():
@@ -263,7 +265,7 @@ def _stop_after(rest: Document) -> str:
     return duration + _UNITS[unit]
 
 
-def _priority(rest: Document) -> int:
+def _priority(rest: _Content) -> int:
     value = take(rest, "/spec/schedule_policy/priority")
     default = JobSpec().priority
     return default if value is None else _whole(value, default)

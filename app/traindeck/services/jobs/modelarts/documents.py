@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -77,26 +78,54 @@ def _isolation(word: object) -> Isolation:
 def engine_of(document: Document) -> Engine:
     version = str(document.get("engine_version") or "")
     arch = next((known for known in ("aarch64", "x86_64") if known in version.lower()), "")
-    return Engine(str(document.get("engine_name") or ""), version, str(document.get("engine_id") or version), arch)
-
-
-def flavor_of(document: Document) -> Flavor:
-    info = _part(document, "flavor_info")
-    memory = _part(info, "memory")
-    return Flavor(
-        id=str(document.get("flavor_id") or ""),
-        name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
-        kind=str(document.get("flavor_type") or ""),
-        cores=_number(_part(info, "cpu").get("core_num")),
-        memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
-        accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
-        max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
-        disk=_disk(_part(info, "disk")),
+    return Engine(
+        str(document.get("engine_name") or ""),
+        version,
+        str(document.get("engine_id") or version),
+        arch,
+        run_user=str(document.get("run_user") or ""),
+        is_old=document.get("v1_compatible") is True,
     )
 
 
-def _disk(disk: Document) -> str:
-    return f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else ""
+def flavor_of(document: Document) -> Flavor:
+    info, billing = _part(document, "flavor_info"), _part(document, "billing")
+    card = _part(info, "npu") or _part(info, "gpu")
+    code = str(billing.get("code") or "")
+    identity = str(document.get("flavor_id") or "")
+    return Flavor(
+        id=identity,
+        name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
+        kind=str(document.get("flavor_type") or ""),
+        cores=_number(_part(info, "cpu").get("core_num")),
+        memory=_amount(_part(info, "memory")),
+        accelerator=_accelerator(card),
+        max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
+        arch=str(_part(info, "cpu").get("arch") or ""),
+        cards=_number(card.get("unit_num")),
+        card=str(card.get("product_name") or ""),
+        card_memory=str(card.get("memory") or ""),
+        disk=_amount(_part(info, "disk")),
+        billing_code=code,
+        billing_units=_number(billing.get("unit_num")) or 1,
+        is_free=identity.endswith(".free") or code.endswith(".free"),
+        pool=str(document.get("pool_id") or ""),
+        engines=_names(document.get("support_engines")),
+        attributes=tuple((str(key), str(value)) for key, value in _part(document, "attributes").items()),
+    )
+
+
+def _amount(document: Document) -> str:
+    return f"{document['size']} {document.get('unit') or ''}".strip() if document.get("size") else ""
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """A list, which comes as the text of one."""
+    try:
+        found = json.loads(value) if isinstance(value, str) and value else value
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def pool_of(document: Document) -> ResourcePool:

@@ -27,12 +27,12 @@ USUAL_WORKSPACE = "0"
 IN_IMAGE = "file://"
 """Begins the name of a code directory that the image holds already."""
 
-Body = dict[str, Any]
+RequestBody = dict[str, Any]
 
 
-def job_request(name: str, spec: JobSpec, code: ObjectPath | None) -> Body:
+def job_request(name: str, spec: JobSpec, code: ObjectPath | None) -> RequestBody:
     """The body for a job of this name; the places in `spec` are those of the run, `code` is where its code was put."""
-    body: Body = {"kind": "job", "metadata": {"name": name, "workspace_id": USUAL_WORKSPACE}}
+    body: RequestBody = {"kind": "job", "metadata": {"name": name, "workspace_id": USUAL_WORKSPACE}}
     body["algorithm"] = _algorithm(spec, code)
     body["spec"] = _resources(spec)
     if spec.tags:
@@ -52,8 +52,8 @@ def _is_left_out(spec: JobSpec, name: str) -> bool:
     return bool(spec.command) and name in ("engine", "engine_version")
 
 
-def _algorithm(spec: JobSpec, code: ObjectPath | None) -> Body:
-    algorithm: Body = {}
+def _algorithm(spec: JobSpec, code: ObjectPath | None) -> RequestBody:
+    algorithm: RequestBody = {}
     if not spec.has_algorithm:
         folder = _code_folder(spec, code)
         if folder:
@@ -76,7 +76,7 @@ def _algorithm(spec: JobSpec, code: ObjectPath | None) -> Body:
 def _code_folder(spec: JobSpec, code: ObjectPath | None) -> str:
     if spec.code_url.startswith(IN_IMAGE):
         return spec.code_url.rstrip("/") + "/"
-    place = ObjectPath.parse(spec.code_url) if spec.code_url else code
+    place = ObjectPath.parse(spec.code_url) if spec.code_url else code if spec.has_own_code else None
     return place.as_folder().api_form if place is not None else ""
 
 
@@ -90,8 +90,8 @@ def _is_sent(spec: JobSpec, kind: str, channel: Channel) -> bool:
     return bool(channel.place.strip()) or any(pointer.startswith(row) for pointer, _ in spec.extra)
 
 
-def _channel(channel: Channel, *, is_folder: bool) -> Body:
-    written: Body = {"name": channel.name, "access_method": ACCESS_WORDS[channel.access]}
+def _channel(channel: Channel, *, is_folder: bool) -> RequestBody:
+    written: RequestBody = {"name": channel.name, "access_method": ACCESS_WORDS[channel.access]}
     if channel.local_dir:
         written["local_dir"] = channel.local_dir
     if channel.place.strip():
@@ -100,8 +100,8 @@ def _channel(channel: Channel, *, is_folder: bool) -> Body:
     return written
 
 
-def _resources(spec: JobSpec) -> Body:
-    document: Body = {"resource": {}}
+def _resources(spec: JobSpec) -> RequestBody:
+    document: RequestBody = {"resource": {}}
     if spec.pool or spec.priority != BY_NAME["priority"].default:
         document["schedule_policy"] = {"priority": spec.priority}
     if spec.log_to.strip():
@@ -114,11 +114,11 @@ def _resources(spec: JobSpec) -> Body:
     return document
 
 
-def _volume(volume: Volume) -> Body:
+def _volume(volume: Volume) -> RequestBody:
     source = volume.source
     if volume.kind is VolumeKind.OBS:
         source = ObjectPath.parse(source).as_folder().api_form
-    written: Body = {VOLUME_KEYS[volume.kind]: source, "local_path": volume.mount}
+    written: RequestBody = {VOLUME_KEYS[volume.kind]: source, "local_path": volume.mount}
     if volume.read_only:
         written["read_only"] = True
     return {volume.kind.value: written}

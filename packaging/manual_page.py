@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from gettext import NullTranslations
 from pathlib import Path
-from typing import Any
-
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "app"))
@@ -19,90 +15,54 @@ sys.path.insert(0, str(ROOT / "app"))
 from traindeck import __version__  # noqa: E402 - from these sources, not from what may be installed
 from traindeck.cli.parser import build  # noqa: E402
 from traindeck.cli.parser_parts import Parser  # noqa: E402
-from traindeck.domain.texts import CHINESE, ENGLISH, speak  # noqa: E402
+from traindeck.domain.texts import AS_WRITTEN, CHINESE, ENGLISH, say, speak, text  # noqa: E402
 
 # The same for all commands, so told once.
 _COMMON = {"--profile", "--json", "--language", "--verbose", "--help"}
-_HOME, _KEYS = "TRAINDECK_HOME", "HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK"
-_ENGLISH = {
-    **{name: name for name in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "EXIT STATUS", "ENVIRONMENT")},
-    "purpose": "train on Huawei ModelArts, or first on this computer",
-    "0": "done",
-    "1": "failed; also: the awaited job failed",
-    "2": "wrong usage",
-    "3": "credentials or rights",
-    "4": "not found",
-    "5": "network or service, worth another try",
-    "130": "interrupted",
-    _HOME: "the folder of everything TrainDeck keeps, instead of the usual place of the system",
-    _KEYS: "the keys of the account “environment”",
+_EXITS = {
+    "0": text("done"),
+    "1": text("failed; also: the awaited job failed"),
+    "2": text("wrong usage"),
+    "3": text("keys or permissions"),
+    "4": text("not found"),
+    "5": text("network or service, can be retried"),
+    "130": text("interrupted"),
 }
-_CHINESE = {
-    "NAME": "名称",
-    "SYNOPSIS": "用法",
-    "DESCRIPTION": "说明",
-    "OPTIONS": "选项",
-    "COMMANDS": "命令",
-    "EXIT STATUS": "退出码",
-    "ENVIRONMENT": "环境变量",
-    "purpose": "在华为 ModelArts 上训练，或先在本机试跑",
-    "0": "完成",
-    "1": "失败；也包括所等待的作业失败",
-    "2": "用法错误",
-    "3": "凭证或权限问题",
-    "4": "未找到",
-    "5": "网络或服务端问题，可重试",
-    "130": "已中断",
-    _HOME: "存放 TrainDeck 全部内容的文件夹，代替系统的默认位置",
-    _KEYS: "账号“environment”的密钥",
+_VARIABLES = {
+    "TRAINDECK_HOME": text("the folder of everything TrainDeck keeps, instead of the usual place of the system"),
+    "HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK": text("the keys of the account “environment”"),
 }
-_WORDS = {ENGLISH: _ENGLISH, CHINESE: _CHINESE}
-_FOLDERS = {ENGLISH: "man1", CHINESE: "zh_CN/man1"}
+FOLDERS = {ENGLISH: "man1", CHINESE: "zh_CN/man1"}
 
 
-class ManualPages(BuildHookInterface[Any]):
-    """What hatchling asks for while it builds a wheel."""
-
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        self._made = tempfile.TemporaryDirectory(prefix="traindeck-man-")
-        for language, folder in _FOLDERS.items():
-            page = Path(self._made.name, f"{language}.1")
-            page.write_text(page_in(language), encoding="utf-8")
-            build_data["shared_data"][str(page)] = f"share/man/{folder}/traindeck.1"
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        self._made.cleanup()
-
-
-def page_in(language: str) -> str:
-    words = ROOT / "resources" / "translations" / f"{language}.json"
-    speak(language, json.loads(words.read_text(encoding="utf-8")) if words.exists() else {})
+def page_in(language: str, catalogue: NullTranslations = AS_WRITTEN) -> str:
+    speak(language, catalogue)
     try:
-        return "\n".join(_page(_WORDS[language])) + "\n"
+        return "\n".join(_page()) + "\n"
     finally:
-        speak(ENGLISH, {})
+        speak(ENGLISH, AS_WRITTEN)
 
 
-def _page(words: Mapping[str, str]) -> Iterator[str]:
+def _page() -> Iterator[str]:
     parser = build()
     parser.complete()
     yield f'.TH TRAINDECK 1 "" "TrainDeck {__version__}"'
     yield ".ad l"  # wide characters leave lines that cannot be stretched
-    yield f".SH {words['NAME']}"
-    yield rf"traindeck \- {words['purpose']}"
-    yield f".SH {words['SYNOPSIS']}"
+    yield f".SH {say('NAME')}"
+    yield rf"traindeck \- {say('train on Huawei ModelArts, or first on this computer')}"
+    yield f".SH {say('SYNOPSIS')}"
     yield r"\fBtraindeck\fR [\-h] [\-\-version] [COMMAND ...]"
-    yield f".SH {words['DESCRIPTION']}"
+    yield f".SH {say('DESCRIPTION')}"
     yield _plain(parser.description or "")
-    yield f".SH {words['OPTIONS']}"
+    yield f".SH {say('OPTIONS')}"
     yield from _options(parser, set())
-    yield f".SH {words['COMMANDS']}"
+    yield f".SH {say('COMMANDS')}"
     for command in _commands(parser):
         yield from _section(command)
-    yield f".SH {words['EXIT STATUS']}"
-    yield from _terms(*((code, words[code]) for code in ("0", "1", "2", "3", "4", "5", "130")))
-    yield f".SH {words['ENVIRONMENT']}"
-    yield from _terms(*((name, words[name]) for name in (_HOME, _KEYS)))
+    yield f".SH {say('EXIT STATUS')}"
+    yield from _terms(*((code, say(means)) for code, means in _EXITS.items()))
+    yield f".SH {say('ENVIRONMENT')}"
+    yield from _terms(*((name, say(means)) for name, means in _VARIABLES.items()))
 
 
 def _commands(parser: Parser) -> Iterator[Parser]:

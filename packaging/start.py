@@ -7,7 +7,7 @@
 
 Both make `.venv` beside pyproject.toml from packaging/lock, or refresh it when the lock has changed. On Linux they also
 look for the system libraries Qt needs: on Debian and Ubuntu root gets them installed, as does --install-system through
-sudo; otherwise the line to type is printed.
+sudo; otherwise the line to type is printed. Catalogues in resources/translations that were edited are compiled anew.
 
 A Python that is too old must be able to read this file, to be told so: it keeps to the syntax of Python 3.6.
 """
@@ -58,6 +58,9 @@ if unsupported(sys.version_info[:2]):
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
+
+import catalogues  # noqa: E402 - neither could an old Python read this one
 
 # What the stamp's content means; raised when an environment made by an older start.py must be made again.
 STAMP_FORMAT = 1
@@ -495,9 +498,21 @@ def become(command: "list[str]") -> int:
             return process.wait()
 
 
+def compile_sentences(environment: Environment) -> None:
+    """A translation that was edited is seen at the next start."""
+    if catalogues.all_current(environment.root / "resources" / "translations"):
+        return
+    command = [str(environment.python), "-P", str(environment.root / "packaging" / "catalogues.py"), "compile"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        output = done.stdout.decode("utf-8", "replace").strip()
+        raise Problem(f"{output}\n\nThe catalogues in resources/translations could not be compiled (see above).")
+
+
 def start(environment: Environment, arguments: "list[str]", install_system: bool) -> int:
     mode = system_mode(arguments, os.environ, sys.platform)
     prepare(environment, "run", mode, install_system)
+    compile_sentences(environment)
     chosen = program_arguments(arguments, mode)
     if chosen != arguments:
         say("No display here (neither DISPLAY nor WAYLAND_DISPLAY is set): running the first minute without a window.")

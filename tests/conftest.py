@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 # Read when the application object is made; a platform given from outside (xcb under Xvfb) stays.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import catalogues
 import pytest
 
 from support import examples, planted
@@ -61,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # As a shell script starts what it puts into the background; every program of ours would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    catalogues.compile_edited()
     examples.choose(is_whole="not long" not in str(config.option.markexpr))
     config.addinivalue_line("markers", f"limit(seconds): how long a coroutine test may take, else {LIMIT_S:.0f} s")
 
@@ -123,6 +125,10 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Secrets given to the program are in no file that the whole run has left."""
+    gui = sys.modules.get("PySide6.QtGui")
+    if gui is not None and gui.QGuiApplication.instance() is not None:
+        # Without a window system Qt deletes what lies there after Python has ended, and crashes if it was Python's.
+        gui.QGuiApplication.clipboard().clear()
     if hasattr(session.config, "workerinput"):
         return  # a worker's files lie in the folder of the run, which looks at them when all workers have ended
     factory = getattr(session.config, "_tmp_path_factory", None)
@@ -152,9 +158,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caches: P
     monkeypatch.setenv("TRAINDECK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    texts.speak(texts.ENGLISH, {})
+    texts.speak(texts.ENGLISH, texts.AS_WRITTEN)
     yield
-    texts.speak(texts.ENGLISH, {})
+    texts.speak(texts.ENGLISH, texts.AS_WRITTEN)
 
 
 @pytest.fixture(autouse=True)

@@ -112,6 +112,43 @@ def test_no_nested_event_loop() -> None:
     assert found == []
 
 
+def test_no_layout_is_asked_for_its_items() -> None:
+    """Qt deletes them without a word to Python, whose object for one stays as long as the layout.
+
+    What comes to that address next is taken for the item, and a call on it crashes.
+    """
+    found = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
+        for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("itemAt", "takeAt", "itemAtPosition")
+    ]
+    assert found == []
+
+
+VIEWS = {"QListView", "QListWidget", "QTableView", "QTableWidget", "QTreeView", "QTreeWidget"}
+WITHOUT_FOCUS = {"ui/kit/fields.py", "ui/shell/command_palette.py"}
+"""Below a field that has the keyboard while they are in sight."""
+
+
+def test_every_list_shows_whether_it_has_the_focus() -> None:
+    """By the colour of its selection: made from FocusedView."""
+    found = []
+    for path in sorted((PACKAGE / "ui").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_plain = False
+            if isinstance(node, ast.ClassDef):
+                bases = {ast.unparse(base) for base in node.bases}
+                is_plain = bool(bases & VIEWS) and not bases & {"FocusedView", "KeyedView"}
+            elif isinstance(node, ast.Call):
+                is_plain = ast.unparse(node.func) in VIEWS
+            else:
+                continue
+            if is_plain and relative(path) not in WITHOUT_FOCUS:
+                found.append(f"{relative(path)}:{node.lineno}")
+    assert found == []
+
+
 def test_no_module_shadows_the_standard_library() -> None:
     """Python puts the folder of a script first on its path."""
     outside = [path for path in MODULES if path.parent == PACKAGE] + sorted((ROOT / "packaging").glob("*.py"))

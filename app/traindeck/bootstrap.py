@@ -9,13 +9,13 @@ import logging
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
 
@@ -24,7 +24,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.openings import absolute
 from traindeck.domain.settings import LAB_STARTS, LANGUAGE, THEME
 from traindeck.domain.texts import say, text
-from traindeck.runtime.files import local_error, our_opener
+from traindeck.runtime.files import local_error
 from traindeck.runtime.language import speak, system_language
 from traindeck.runtime.meeting_place import is_somebody_there, meeting_place
 from traindeck.runtime.resources import resource
@@ -65,8 +65,7 @@ _ROOMS = (
     "viewmodels.transfers.transfer_list", "viewmodels.transfers.sync_form", "viewmodels.rooms", "ui.accounts.feature",
     "ui.jobs.job_form_view", "ui.jobs.feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
     "ui.storage.browser_view", "ui.previews.feature", "ui.shell.settings_feature", "ui.shell.frame_feature",
-    "ui.storage.bucket_view", "ui.storage.access_page", "ui.storage.bucket_rules_pages", "ui.storage.object_pages",
-    "ui.storage.object_properties", "ui.storage.feature", "ui.transfers.feature", "workspace",
+    "ui.storage.bucket_view", "ui.storage.feature", "ui.transfers.feature", "workspace",
 )  # fmt: skip
 _SERVICES = (
     "services.accounts.profiles", "services.previews.reading", "services.storage.text_editing",
@@ -156,12 +155,15 @@ async def _main(
         await _loaded("traindeck.assembly.core")
         await _loaded_here(_FOR_RUNS)
         from traindeck.assembly.core import Core
+        from traindeck.assembly.crash_file import opened_crash_file
         from traindeck.assembly.lab_link import LabLife
         from traindeck.ui.shell.feature import Shell
 
         try:
             core = await owned.enter_async_context(Core(paths, lab_life=LabLife.OWNED, somebody_helps=True))
-            crash_file = owned.enter_context(_crash_file(core.paths, notices))
+            crash_file = owned.enter_context(
+                opened_crash_file(core.paths.app_log.parent, partial(_tell_crash, notices))
+            )
         except (AppError, OSError) as error:
             start.take_down(window)
             trouble = error if isinstance(error, AppError) else local_error(error)
@@ -170,7 +172,7 @@ async def _main(
         # The window outlives the tasks: each of them may still have a dialog of it to close.
         scope = await owned.enter_async_context(TaskScope(notices.report, notices.succeeded))
         shell = Shell(window, theme, scope, start.request_quit)
-        runs = _first_runs(core, scope, shell)
+        runs = _first_runs(core, scope, shell, layout.get("run"))
         from traindeck.services.accounts.connections import ADAPTERS
 
         await _loaded(*ADAPTERS, *(f"traindeck.{name}" for name in _SERVICES))
@@ -260,13 +262,14 @@ async def _loaded_here(modules: Sequence[str]) -> None:
         await asyncio.sleep(0)
 
 
-def _first_runs(core: Core, scope: TaskScope, shell: Shell) -> RunList:
-    """The list that is looked for first is there before the other rooms are."""
+def _first_runs(core: Core, scope: TaskScope, shell: Shell, selected: object) -> RunList:
+    """The list that is looked for first is there before the other rooms are; `selected` was so at the last end."""
     from traindeck.ui.jobs.run_list_view import RunListView
     from traindeck.viewmodels.jobs.run_list import RunList
 
     runs = RunList(core.run_service, core.submission, core.watch, scope)
     shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell.confirm))
+    runs.select(str(selected or ""))
     runs.refresh()
     return runs
 
@@ -467,6 +470,12 @@ async def _close(program: Program) -> None:
         program.stop.set()
 
 
+def _tell_crash(notices: Notices, trace: Path) -> None:
+    title = text("TrainDeck ended unexpectedly last time.")
+    hint = text("Runs and files are safe. For details, see {file}.", file=str(trace))
+    notices.journal.tell(NewsKind.NOTE, title, hint)
+
+
 async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool) -> int:
     """Nothing works without a place for the records: say so and end."""
     from traindeck.ui.kit.dialogs import asked
@@ -485,33 +494,3 @@ async def _cannot_start(error: AppError, stop: asyncio.Event, *, has_guest: bool
         scope.start("tell that it cannot start", tell)
         await stop.wait()
     return 1
-
-
-@contextmanager
-def _crash_file(paths: Paths, notices: Notices) -> Iterator[TextIO]:
-    """Where a crash below Python leaves its trace; one left by the last start is told about."""
-    import psutil  # after the window is in sight
-
-    # A file for each process: a second window must not take away the trace of the first.
-    folder = paths.app_log.parent
-    for left in folder.glob("crash-*.txt"):
-        if psutil.pid_exists(int(left.stem.partition("-")[2])):
-            continue
-        if left.stat().st_size == 0:
-            left.unlink()
-            continue
-        kept = left.with_suffix(".kept")
-        left.replace(kept)
-        notices.journal.tell(
-            NewsKind.NOTE,
-            text("TrainDeck ended unexpectedly last time."),
-            text("Runs and files are safe. For details, see {file}.", file=str(kept)),
-        )
-    place = folder / f"crash-{os.getpid()}.txt"
-    with open(place, "w", encoding="utf-8", opener=our_opener) as file:
-        faulthandler.enable(file)
-        try:
-            yield file
-        finally:
-            faulthandler.disable()
-    place.unlink()

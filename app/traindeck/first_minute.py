@@ -60,7 +60,7 @@ async def _walk(program: Program) -> int:
     )  # fmt: skip
     has_picture = await _take_picture(program)
     outputs = core.paths.run(run.id) / "outputs"
-    for path in await core.run_service.fetch(run.id, outputs):
+    for path in (await core.run_service.outputs.fetch(run.id, outputs)).files:
         _tell(say("downloaded {file}", file=str(path)))
     return 0 if has_picture and run.state is RunState.COMPLETED else 1
 

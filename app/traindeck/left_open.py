@@ -11,6 +11,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.ui.jobs.feature import FOLLOWING
 from traindeck.ui.shell.frame_feature import WELCOME
+from traindeck.ui.storage.browser_tabs import FolderPage
 from traindeck.workspace import Models, OpenPages, Workspace
 
 _NOTE_MS = 300
@@ -35,9 +36,6 @@ class LeftOpen(QObject):
         """As it was; Welcome is for those who have no run."""
         await self._until_runs_are_known()
         runs = self._models.jobs.runs
-        selected = self._state.get("run")
-        if isinstance(selected, str) and runs.run(selected) is not None:
-            runs.select(selected)
         pages = self._pages()
         if not pages.pages:
             pages = OpenPages((FOLLOWING if runs.state.runs else WELCOME,))
@@ -101,8 +99,8 @@ class LeftOpen(QObject):
 
 
 def _written(page: object, profile: str) -> Any:
-    if isinstance(page, ObjectPath):
-        return {"place": str(page), "profile": profile}
+    if isinstance(page, FolderPage):
+        return {"place": str(page.place), "profile": profile, "top": page.top}
     return page if isinstance(page, str) else None
 
 
@@ -113,6 +111,6 @@ def _read(page: Any, profile: str) -> object | None:
     if not isinstance(page, dict) or page.get("profile") != profile:
         return None
     try:
-        return ObjectPath.parse(str(page.get("place")))
+        return FolderPage(ObjectPath.parse(str(page.get("place"))), str(page.get("top", "")))
     except AppError:
         return None

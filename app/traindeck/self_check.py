@@ -66,7 +66,7 @@ async def _lab(program: Program) -> str:
     address = await program.core.lab.address()
     choices = await program.core.choices.load(address.profile.name)
     return say(
-        "{engines} engines, {flavors} specifications", engines=len(choices.engines), flavors=len(choices.flavors)
+        "Engines: {engines}, specifications: {flavors}", engines=len(choices.engines), flavors=len(choices.flavors)
     )
 
 

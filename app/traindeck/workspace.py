@@ -44,18 +44,19 @@ from traindeck.ui.shell.problem_report_feature import ProblemReportFeature
 from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
-from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
+from traindeck.viewmodels.jobs.budget_news import BudgetNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
+from traindeck.viewmodels.jobs.records_news import RecordsNews
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_news import RunNews
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
 from traindeck.viewmodels.jobs.warnings_asked import asking
 from traindeck.viewmodels.lab.lab_page import LabPage
-from traindeck.viewmodels.logs.log_feed import LogFeed
+from traindeck.viewmodels.logs.log_feed import LogFeed, log_place
 from traindeck.viewmodels.ports import Choose
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
@@ -108,12 +109,14 @@ class Models:
         self._core, self._scope = core, scope
         self.notices, self.layout = notices, layout
         self.preferences = Preferences(core.settings, core.disk, scope, settings, asked)
+        self.preferences.recent.keep_with(layout.get("recent"), partial(layout.put, "recent"))
         rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
         places = PlaceNotes(form, core.places, scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
+        log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, form, scope)
         self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, sample, scope)
@@ -134,6 +137,8 @@ class Models:
         self._news = (
             self.system_notices,
             RunNews(core.watch, notices.journal),
+            RecordsNews(core.records, core.watch, notices, scope),
+            BudgetNews(core.billing, core.watch, notices.journal, scope),
             TransferNews(core.transfers.changed, notices.journal),
             AccountNews(core.profiles, notices.journal),
         )
@@ -323,7 +328,7 @@ class Workspace:
         models, shell = self._models, self.shell
         match opening:
             case JobFileOpening(path):
-                question = text("Replace what is in the job form with “{file}”?", file=str(path))
+                question = text("Replace the content of the job form with “{file}”?", file=str(path))
                 if models.jobs.form.state.is_dirty and not await shell.confirm(question, text("Replace")):
                     return
                 models.jobs.form.open_file(path)
@@ -341,8 +346,8 @@ class Workspace:
 
     def open_pages(self) -> OpenPages:
         keys = self.window.open_tabs()
-        syncs = tuple(dialog.form.again() for dialog in self.window.findChildren(SyncDialog) if dialog.isVisible())
-        return OpenPages(tuple(self.shell.shown_on(key) for key in keys), self.window.tabs.currentIndex(), syncs)
+        shown = tuple(self.shell.shown_on(key) for key in keys)
+        return OpenPages(shown, self.window.tabs.currentIndex(), self._transfers.open_syncs())
 
     async def until_free(self, tell: Callable[[str], None]) -> None:
         """Until nothing that was typed would go with the window; `tell` gets the title of what it waits for."""

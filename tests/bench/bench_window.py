@@ -139,8 +139,8 @@ def fill(home: Path, runs: int) -> None:
     from traindeck.domain.jobs.job import Run, RunState
     from traindeck.domain.jobs.job_spec import JobSpec
     from traindeck.runtime.blocking import BlockingCalls
-    from traindeck.store.database import open_database
     from traindeck.store.paths import Paths
+    from traindeck.store.records import RecordsFile
     from traindeck.store.runs import RunStore
 
     paths = Paths(home)
@@ -149,18 +149,16 @@ def fill(home: Path, runs: int) -> None:
 
     async def add() -> None:
         writer = BlockingCalls(1, "records")
-        with closing(writer):
-            database = await writer.run(lambda _: open_database(paths.database))
-            with closing(database):
-                store = RunStore(database, paths.database, writer)
-                for number in range(runs):
-                    at = first + timedelta(minutes=number)
-                    await store.add(
-                        Run(
-                            f"run{number:05}", 0, f"digits-{number}", "lab", JobSpec(name="digits"),
-                            RunState.COMPLETED, at,
-                        )
-                    )  # fmt: skip
+        with closing(writer), closing(RunStore(RecordsFile(paths.database, paths.runs), writer)) as store:
+            await store.open()
+            for number in range(runs):
+                at = first + timedelta(minutes=number)
+                await store.add(
+                    Run(
+                        f"run{number:05}", 0, f"digits-{number}", "lab", JobSpec(name="digits"),
+                        RunState.COMPLETED, at,
+                    )
+                )  # fmt: skip
 
     asyncio.run(add())
 

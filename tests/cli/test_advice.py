@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
 
+import catalogues
 import pytest
 
 from support.cli_commands import Traindeck
@@ -14,7 +14,6 @@ from support.places import inside_mount
 from support.servers.beside import beside
 from support.servers.secret_service import SecretService
 from support.stores.written import Line, WrittenServer
-from traindeck.runtime.resources import resource
 
 AK, SK = "HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK"
 
@@ -98,7 +97,7 @@ def test_details_that_are_kept_back_can_be_had(traindeck: Traindeck, lab: dict[s
 
 def test_every_option_that_is_advised_is_there(traindeck: Traindeck) -> None:
     """Those of any command: which one is meant, the sentence says."""
-    sentences = json.loads(resource("translations", "zh_CN.json").read_text(encoding="utf-8"))
+    sentences = [form for sentence in catalogues.said() for form in sentence.forms]
     advised = {option for sentence in sentences for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", sentence)}
     groups = {"obs", "job", "profile", "lab"}
     helps = [traindeck("--help").must_be(0).out]

@@ -1,53 +1,58 @@
 """Sentences in two languages, and values that never show themselves."""
 
-import ast
 import copy
-import json
+import io
+import os
 import pickle
 import re
-from collections.abc import Iterator
+import shutil
+from gettext import GNUTranslations
 from pathlib import Path
 
+import catalogues
 import pytest
 
-import traindeck
 from traindeck.domain import texts
 from traindeck.domain.accounts.keys import Credentials, Secret
-from traindeck.domain.errors import NotFound
+from traindeck.domain.errors import NotFound, words_from_json, words_to_json
 from traindeck.runtime import language
-from traindeck.runtime.resources import resource
 
-FIELD = re.compile(r"(?<!\{)\{([a-z_]+)[^{}]*\}(?!\})")
-PACKAGE = Path(traindeck.__file__).parent
-
-
-def sentences() -> Iterator[tuple[str, str]]:
-    """Every literal given to say() or text(), and of those that count the form for many, with where it stands."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not node.args:
-                continue
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            place = {"say": 0, "text": 0, "say_count": 1, "count_text": 1}.get(name)
-            words = None if place is None else node.args[place]
-            if isinstance(words, ast.Constant) and isinstance(words.value, str):
-                yield words.value, f"{path.relative_to(PACKAGE)}:{node.lineno}"
+FIELD = re.compile(r"(?<!\{)\{([a-z_]+)[^{}]*\}(?!\})|%\(([a-z_]+)\)|(%[sr])")
+CATALOGUES = sorted(catalogues.FOLDER.glob("*.po"))
 
 
-def chinese() -> dict[str, str]:
-    words: dict[str, str] = json.loads(resource("translations", "zh_CN.json").read_text(encoding="utf-8"))
-    return words
+def names(sentence: str) -> list[tuple[str, ...]]:
+    return sorted(FIELD.findall(sentence))
 
 
-def test_every_sentence_has_its_chinese_and_none_is_left_over() -> None:
-    catalogue, said = chinese(), dict(sentences())
-    assert {sentence: place for sentence, place in said.items() if sentence not in catalogue} == {}
-    assert [sentence for sentence in catalogue if sentence not in said] == []
+@pytest.mark.parametrize("path", CATALOGUES, ids=[path.stem for path in CATALOGUES])
+def test_a_catalogue_has_what_is_said_and_nothing_else_and_is_as_its_tool_writes_it(path: Path, tmp_path: Path) -> None:
+    anew = tmp_path / path.name
+    shutil.copy(path, anew)
+    catalogues.update(anew)
+    assert path.read_text(encoding="utf-8") == anew.read_text(encoding="utf-8"), "run packaging/catalogues.py"
 
 
-def test_a_translation_has_the_fields_of_its_sentence() -> None:
-    wrong = {en: zh for en, zh in chinese().items() if sorted(FIELD.findall(en)) != sorted(FIELD.findall(zh))}
-    assert wrong == {}
+@pytest.mark.parametrize("path", CATALOGUES, ids=[path.stem for path in CATALOGUES])
+def test_an_entry_is_translated_in_all_its_forms_with_the_fields_of_its_sentence(path: Path) -> None:
+    catalogue = catalogues.read(path)
+    wrong = []
+    for message in catalogue:
+        forms = [message.string] if isinstance(message.string, str) else [*message.string]
+        many = message.id if isinstance(message.id, str) else message.id[-1]
+        wanted = catalogue.num_plurals if message.pluralizable else 1
+        is_whole = len(forms) == wanted and all(form.strip() and names(form) == names(many) for form in forms)
+        if message.id and (message.fuzzy or not is_whole):
+            wrong.append(message)
+    assert wrong == []
+
+
+def test_a_sentence_counts_the_same_wherever_it_is_said() -> None:
+    """The form for one says nothing of which the form for many does not know, and is not another sentence's as well."""
+    others: dict[tuple[str, str], tuple[str, ...]] = {}
+    for forms, context, place in catalogues.said():
+        assert others.setdefault((forms[0], context), forms) == forms, place
+        assert {*names(forms[0])} <= {*names(forms[-1])}, place
 
 
 def test_one_is_counted_as_the_language_counts() -> None:
@@ -58,6 +63,117 @@ def test_one_is_counted_as_the_language_counts() -> None:
     language.speak(texts.CHINESE)
     assert [folders(count) for count in (1, 2)] == ["1 个文件夹", "2 个文件夹"]
     assert texts.count_text("{count} folder", "{count} folders", 1).in_english() == "1 folder"
+
+
+PLURALS = """
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2)"
+";\\n"
+
+msgid "{count} file"
+msgid_plural "{count} files"
+msgstr[0] "{count} файл"
+msgstr[1] "{count} файла"
+msgstr[2] "{count} файлов"
+
+msgctxt "versioning"
+msgid "{count} file"
+msgid_plural "{count} files"
+msgstr[0] "в{count}"
+msgstr[1] "в{count}-а"
+msgstr[2] "в{count}-ов"
+
+msgid "Open"
+msgstr "Открыть"
+
+msgctxt "state"
+msgid "Open"
+msgstr "Открыто"
+"""
+
+
+def test_a_language_has_as_many_forms_as_it_needs_and_a_word_its_meaning(tmp_path: Path) -> None:
+    """Read from what the library wrote, in a language that counts in three forms."""
+    path = tmp_path / "ru.po"
+    path.write_text(PLURALS, encoding="utf-8")
+    texts.speak("ru", language.Catalogue(io.BytesIO(catalogues.compiled(path))))
+    counted = [texts.say_count("{count} file", "{count} files", count) for count in (1, 3, 5, 11, 21, 1002)]
+    assert counted == ["1 файл", "3 файла", "5 файлов", "11 файлов", "21 файл", "1,002 файла"]
+    assert texts.say_count("{count} file", "{count} files", 3, "versioning") == "в3-а"
+    assert texts.say("Open") == "Открыть"
+    assert texts.say("Open", "state") == "Открыто"
+    # What it does not know stays English, also where it would count.
+    assert texts.say("Close", "state") == "Close"
+    assert texts.say_count("{count} day", "{count} days", 1) == "1 day"
+    assert texts.say_count("{count} day", "{count} days", 2, "state") == "2 days"
+    assert texts.say(texts.Text("")) == ""
+    with pytest.raises(ValueError, match="compiled"):
+        language.Catalogue(io.BytesIO(PLURALS.encode()))
+    # The standard library's own reader finds the same.
+    known, ours = GNUTranslations(io.BytesIO(catalogues.compiled(path))), texts.text("Open", "state")
+    assert known.pgettext("state", "Open") == str(ours)
+    assert known.ngettext("{count} file", "{count} files", 3) == "{count} файла"
+
+
+def test_an_edited_catalogue_is_compiled_anew_and_only_then(tmp_path: Path) -> None:
+    path = tmp_path / "ru.po"
+    path.write_text(PLURALS, encoding="utf-8")
+    catalogues.compile_edited(tmp_path)
+    made = path.with_suffix(".mo")
+    first = made.stat()
+    catalogues.compile_edited(tmp_path)
+    assert made.stat().st_ino == first.st_ino
+    path.write_text(PLURALS.replace("Открыто", "Открыт"), encoding="utf-8")
+    os.utime(path, (1, 1))  # an older one that was put back counts as edited too
+    assert not catalogues.all_current(tmp_path)
+    catalogues.compile_edited(tmp_path)
+    assert catalogues.all_current(tmp_path)
+    assert language.Catalogue(io.BytesIO(made.read_bytes())).pgettext("state", "Open") == "Открыт"
+
+
+def test_the_catalogue_follows_the_sources(tmp_path: Path) -> None:
+    source, path = tmp_path / "app" / "room.py", tmp_path / "ru.po"
+    source.parent.mkdir()
+    source.write_text(
+        'say("Open", "state")\nself.text("Close")\n'
+        'say_count("{count} file", "{count} files", 2)\nsay_count("{count} day", "{count} days", 2, "age")\n',
+        encoding="utf-8",
+    )
+    path.write_text(PLURALS.lstrip(), encoding="utf-8")
+    catalogues.update(path, source.parent)
+    entries = {(entry.context, entry.id): entry.string for entry in catalogues.read(path) if entry.id}
+    assert entries == {
+        (None, "Close"): "",
+        (None, ("{count} file", "{count} files")): ("{count} файл", "{count} файла", "{count} файлов"),
+        ("age", ("{count} day", "{count} days")): ("", "", ""),
+        ("state", "Open"): "Открыто",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown"),
+    [
+        ('{"english": "{count} folders", "one": "{count} folder", "fields": {"count": "1"}}', "1 个文件夹"),
+        ('{"english": "{count} folders", "fields": {"count": "2"}}', "2 个文件夹"),
+        (words_to_json(texts.count_text("{count} folder", "{count} folders", 2)), "2 个文件夹"),
+    ],
+    ids=["0.1, one", "0.1, many", "now"],
+)
+def test_a_number_that_was_kept_is_told_in_the_language_in_use(kept: str, shown: str) -> None:
+    words = words_from_json(kept)
+    english = str(words)
+    assert english == ("1 folder" if "1" in kept else "2 folders")
+    language.speak(texts.CHINESE)
+    assert str(words) == shown
+
+
+def test_a_meaning_that_was_kept_is_told_again() -> None:
+    words = words_from_json(words_to_json(texts.text("Failed", "event")))
+    assert str(words) == "Failed"
+    language.speak(texts.CHINESE)
+    assert str(words) == "失败" != texts.say("Failed")
 
 
 def test_an_error_speaks_the_language_in_use_and_logs_in_english() -> None:

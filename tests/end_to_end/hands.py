@@ -87,6 +87,15 @@ class Hands:
         button = Qt.MouseButton.RightButton if right else Qt.MouseButton.LeftButton
         await self._outside_of_tasks(lambda: act(handle, button, none, inside))
 
+    async def open_menu_of(self, button: QWidget) -> QMenu:
+        """Qt turns a loop of its own until the menu is closed: the click is not waited for."""
+        await self.until(lambda: button.isVisible() and button.isEnabled() and _hit(button, None))
+        QTimer.singleShot(0, lambda: QTest.mouseClick(button, Qt.MouseButton.LeftButton))
+        await self.until(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        return menu
+
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         handle = (QApplication.activePopupWidget() or QApplication.activeWindow() or self.window).windowHandle()
         await self._outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
@@ -136,11 +145,15 @@ class Hands:
                 await self.until(submenu.isVisible)
 
     async def choose_cell(self, view: QAbstractItemView, row: int, column: int, *, double: bool = False) -> None:
+        view.scrollTo(view.model().index(row, column))
         place = view.visualRect(view.model().index(row, column))
         assert place.isValid(), f"no cell {row}, {column}"
         await self.click(view.viewport(), QPoint(place.left() + 6, place.center().y()), double=double)
 
     # looking
+
+    def focused(self) -> QWidget:
+        return QApplication.focusWidget() or self.window
 
     def button(self, words: str, inside: QWidget | None = None) -> QAbstractButton:
         found = [one for one in self.visible(QAbstractButton, inside) if plain(one.text()) == words]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from typing import Any
 
 from hands import Hands, tell
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget
+from scrolled import fill_lists, scroll_all, tops
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.object_table import CLASS
 
 _PLACES = (ObjectPath("first", "deep/"), ObjectPath("second"), ObjectPath("third"))
 
 
 async def leave_open(hands: Hands) -> None:
-    """Three tabs, the second in front, its rows sorted by size, and a form that was not saved."""
+    """Three tabs, the second in front, its rows sorted by size, a form that was not saved, and long lists scrolled."""
     workspace, core = hands.program.workspace, hands.program.core
     storage = (await core.connections.open("lab")).storage
     for place in _PLACES:
@@ -34,20 +38,34 @@ async def leave_open(hands: Hands) -> None:
     form.set_rows("parameters", (("lr", "0.5"),))
     runs = hands.window.findChild(QDockWidget, "dock.runs")
     hands.window.resizeDocks([runs], [320], Qt.Orientation.Horizontal)
-    seen = await _seen(hands)
+    hands.program.models.preferences.recent.use("view.theme.dark")
+    view.table.columns.toggle(CLASS)
+    await fill_lists(hands, _PLACES[1])
+    await scroll_all(hands, view)
+    seen = await _seen(hands) | {"tops": await tops(hands, view)}
     state = hands.window.state
     await hands.until(lambda: not hands.window._noting.isActive() and (state.get("tabs") or {}).get("current") == 2)
     tell("left", docks=state.get("docks"), **seen)
     await hands.until(lambda: False)
 
 
-async def find_open(hands: Hands) -> None:
-    """What a person sees first."""
+async def find_open(hands: Hands, left: str) -> None:
+    """What a person sees first; `left`: what was at the top of each list."""
     await hands.until(lambda: hands.window.tabs.count() >= 3)
     view = _front(hands)
-    await hands.until(lambda: view.model.rowCount() == 3)
+    await hands.until(lambda: view.model.rowCount() == 43)
     await hands.until(lambda: hands.program.models.jobs.form.state.spec.name)
-    tell("found", **await _seen(hands))
+    await hands.until(view.table.top_key)
+    await hands.until(lambda: not hands.program.models.jobs.log.state.is_following)
+    await hands.until(lambda: hands.panel("buckets").model.row_named("obs://many-03/inside/020").isValid())
+    # What is restored a moment after its rows are there.
+    found: dict[str, str] = {}
+    for _ in range(20):
+        found = await tops(hands, view)
+        if found == json.loads(left):
+            break
+        await asyncio.sleep(0.05)
+    tell("found", **await _seen(hands), tops=found)
 
 
 def _front(hands: Hands) -> BrowserView:
@@ -58,8 +76,8 @@ def _front(hands: Hands) -> BrowserView:
 
 async def _seen(hands: Hands) -> dict[str, Any]:
     view, tabs, form = _front(hands), hands.window.tabs, hands.program.models.jobs.form.state
-    await hands.until(lambda: view.model.index(0, 0).data() == "a.bin")
-    await hands.until(lambda: view.model.index(1, 0).data() == "c.bin")  # by size, the largest first
+    largest = "a.bin" if view.model.rowCount() == 3 else "039.txt"
+    await hands.until(lambda: view.model.index(0, 0).data() == largest)  # by size
     runs = hands.window.findChild(QDockWidget, "dock.runs")
     assert isinstance(runs, QDockWidget)
     await hands.until(lambda: runs.width() == 320)
@@ -69,4 +87,7 @@ async def _seen(hands: Hands) -> dict[str, Any]:
         "name": form.spec.name,
         "parameters": [list(row) for row in form.rows["parameters"]],
         "unsaved": form.is_dirty,
+        "hidden": view.table.columns.hidden,
+        "recent": hands.program.models.preferences.recent.ids,
+        "selected": hands.program.models.jobs.runs.state.selected,
     }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from hands import Hands, tell
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.previews.preview_view import PreviewView
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.object_drag import carried_in
 from traindeck.ui.storage.text_editor_dialog import TextEditorDialog
 
 BUCKET = ObjectPath("looked-at")
@@ -56,3 +58,10 @@ async def look_and_edit(hands: Hands) -> None:
     await hands.choose_cell(view.table, 1, 0)
     await hands.press(Qt.Key.Key_Space)
     await hands.until(lambda: not panel.isVisible())
+    await core.planes.run("lab", lambda plane: plane.put(BUCKET.join("late.txt"), BytesBody(b"late")))
+    await hands.press(Qt.Key.Key_5, Qt.KeyboardModifier.ControlModifier)  # events know nothing to read anew
+    await hands.press(Qt.Key.Key_F5)
+    await hands.until(lambda: view.model.rowCount() == 3)
+    await hands.choose_cell(view.table, 0, 0)
+    await hands.press(Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    await hands.until(lambda: carried_in(QGuiApplication.clipboard().mimeData()) is not None)

@@ -12,11 +12,18 @@ import pytest
 from support.servers.window_process import WindowProcess
 from support.servers.xvfb import Xvfb, is_installed
 
+# What only the menus of rows and tabs offered once.
+_OF_ROWS = {
+    *(f"transfer.{name}" for name in ("files", "target", "begin", "pause", "resume", "retry", "verify", "first")),
+    *("transfer.cancel", "transfer.remove", "transfer.clear", "event.show", "run.pin", "view.close_others"),
+}
+
 
 def check(told: dict[str, Any], language: str) -> None:
     commands, menus = told["commands"], told["menus"]
     assert len(commands) > 70
     assert [one["id"] for one in commands if not one["menu"]] == [], "each is in a menu"
+    assert {one["id"] for one in commands} >= _OF_ROWS
     keys = Counter((one["keys"], one["scope"]) for one in commands if one["keys"])
     assert [key for key, times in keys.items() if times > 1] == []
     of_window = {one["keys"] for one in commands if one["keys"] and not one["scope"]}

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from support import planted
-from support.places import closed_port, inside_mount
+from support.cli_commands import as_program, serving
+from support.places import FULL, READ_ONLY, closed_port, inside_mount, with_home_on
 from support.servers.lab_process import LabProcess
 from support.servers.rotating_account import RotatingAccount
 from support.servers.window_process import END_S, WindowProcess, app_log
@@ -119,6 +120,25 @@ def test_a_disk_that_fills_up_is_said_to_be_full_when_a_job_is_sent(home: Path, 
         assert "Free" in window.told("said")["bar"]
         assert window.ended() == 0
         assert window.error_text == ""
+
+
+@pytest.mark.parametrize(
+    "script", [pytest.param(FULL, id="full"), pytest.param(READ_ONLY, id="read-only", marks=pytest.mark.long)]
+)
+def test_a_running_job_is_listed_and_stopped_from_a_home_that_takes_nothing(
+    home: Path, tmp_path: Path, script: str
+) -> None:
+    with serving("--root", str(home / "lab")):
+        environment = {"TRAINDECK_HOME": str(home)}
+        for words in (("job", "init", "p"), ("job", "submit", "p", "--set", "epochs=500", "--json")):
+            as_program(words, tmp_path, environment=environment).must_be(0)
+        disk = tmp_path / "disk"
+        before = with_home_on(disk, home, script)
+        with WindowProcess(disk, "stop_without_a_disk", before=before) as window:
+            assert "Free up space" in window.told("listed")["bar"] or "permission" in window.heard[-1]["bar"]
+            window.told("stopped")
+            assert window.ended() == 0
+            assert window.error_text == ""
 
 
 def fill_up(folder: Path) -> None:

@@ -28,10 +28,11 @@ def test_a_killed_window_comes_back_as_it_was(home: Path) -> None:
         window.until(lambda: "left-in-the-middle" in json.dumps(kept(home).get("draft")))
         window.until(lambda: kept(home).get("tabs", {}).get("current") == 2)
         window.until(lambda: kept(home).get("docks") == left["docks"] and "columns.objects.4" in kept(home))
+        window.until(lambda: set(left["tops"]) - {"objects"} <= {name.partition(".")[2] for name in kept(home)})
         window.kill()
-    with WindowProcess(home, "find_open") as window:
+    with WindowProcess(home, "find_open", json.dumps(left["tops"])) as window:
         found = window.told("found")
-        names = ("tabs", "place", "name", "parameters", "unsaved")
+        names = ("tabs", "place", "name", "parameters", "unsaved", "hidden", "recent", "selected", "tops")
         assert [found[name] for name in names] == [left[name] for name in names]
         assert found["place"] == "obs://second/" and found["unsaved"]
         assert window.ended() == 0

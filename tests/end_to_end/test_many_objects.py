@@ -1,4 +1,4 @@
-"""200,000 objects in the real window: everything answers at once, however much is listed behind it."""
+"""200,000 objects and 1,000 runs in the real window: everything answers at once, however much is listed behind it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.bench_window import fill as fill_runs
 from support.filled_lab import fill, listed_keys
 from support.servers.lab_control import Control
 from support.servers.window_process import WindowProcess
+from support.waiting import slowness
 
 COUNT = 200_000
 SLOW_PAGES = """
@@ -20,9 +22,16 @@ seconds = 5
 """
 
 
-@pytest.mark.parametrize("count", [20_000, pytest.param(COUNT, marks=pytest.mark.long)])
-def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int) -> None:
+_LONGEST_MS = 50
+_PANELS = {
+    "objects", "search", "runs", "buckets", "transfers", "events", "log", "form", "palette", "settings",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "runs"), [(20_000, 100), pytest.param(COUNT, 1000, marks=pytest.mark.long)])
+def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs: int) -> None:
     fill(home / "lab", "many", listed_keys(count))
+    fill_runs(home, runs)
     # The pages after the first few come late, so that the listing cannot be over before anybody has looked.
     (home / "lab" / "faults.toml").write_text(SLOW_PAGES, encoding="utf-8")
     with WindowProcess(home, "browse", "many", str(count)) as window:
@@ -38,4 +47,8 @@ def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int) -> N
         found = window.told("found")
         assert found["rows"] == sum("0199" in f"{number:07}" for number in range(count))
         assert "0199" in found["name"]
+        answered = window.told("answered")["ms"]
+        assert set(answered) == _PANELS
+        longest = _LONGEST_MS * slowness()
+        assert {panel: took for panel, took in answered.items() if took[0] > longest} == {}
         window.must_be_well()

@@ -103,7 +103,17 @@ async def test_services_know_what_was_seen_and_chosen(old: Path) -> None:
         assert settings.favourites == (("lab", "team-data", "photos/"), ("work", "corpus", "2026/训练/"))
         for run in await core.records.all():
             assert core.paths.run_log(run.id, "worker-0").stat().st_size > 0
-            assert (core.paths.bundles / run.bundle / "files" / "train.py").is_file()
+            old_place = core.paths.bundles / run.bundle
+            was_there = {
+                path.relative_to(old_place / "files").as_posix(): path.read_bytes()
+                for path in old_place.rglob("files/**/*")
+                if path.is_file()
+            }
+            code = await core.run_service.code(run.id)
+            assert "train.py" in {file.path for file in code.files} and code.git is None
+            kept = {file.path: core.run_service.bundles.place(file).read_bytes() for file in code.files}
+            assert kept == was_there or not was_there  # several runs share a bundle
+            assert not old_place.exists() and await core.run_service.code(run.id) == code
         index = (await core.listings.open("lab", "team-data")).index
         listed = await core.index.run(lambda _: index.listed("photos/", deep=False))
         assert listed == datetime(2026, 11, 19, 8, 23, 46, 980_000, UTC)

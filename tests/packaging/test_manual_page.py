@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 import sys
@@ -15,13 +16,15 @@ import pytest
 from support.waiting import PATIENT_S
 from traindeck.cli.parser import build
 from traindeck.cli.parser_parts import Parser
+from traindeck.runtime.language import Catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITE = """
 import sys
 sys.path.insert(0, "packaging")
 import manual_page
-sys.stdout.buffer.write(manual_page.page_in(sys.argv[1]).encode())
+from traindeck.runtime.language import catalogue
+sys.stdout.buffer.write(manual_page.page_in(sys.argv[1], catalogue(sys.argv[1])).encode())
 """
 BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
 
@@ -77,10 +80,15 @@ def test_formatters_find_nothing_wrong_in_it(page: str, words: tuple[str, ...], 
     assert done.returncode == 0 and not said
 
 
-def test_the_wheel_brings_both_pages(tmp_path: Path) -> None:
+def test_the_wheel_brings_both_pages_and_the_catalogue_compiled(tmp_path: Path) -> None:
     python(BUILD, str(tmp_path))
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as content:
         found = {name.partition(".data/data/")[2]: name for name in content.namelist() if "share/man" in name}
         assert set(found) == {"share/man/man1/traindeck.1", "share/man/zh_CN/man1/traindeck.1"}
         assert content.read(found["share/man/man1/traindeck.1"]).startswith(b".TH TRAINDECK 1")
+        assert "退出码" in content.read(found["share/man/zh_CN/man1/traindeck.1"]).decode()
+        (brought,) = (name for name in content.namelist() if "/translations/" in name)
+        assert brought == "traindeck/resources/translations/zh_CN.mo"
+        catalogue = Catalogue(io.BytesIO(content.read(brought)))
+        assert catalogue.gettext("No runs yet.") == "暂无运行记录。"

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import io
 import json
 import os
 import re
@@ -11,10 +12,12 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from gettext import GNUTranslations
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
+import babel
 import psutil
 import pytest
 
@@ -51,6 +54,7 @@ import brick
 print(json.dumps({"arguments": sys.argv[1:], "brick": brick.SIZE, "folder": os.getcwd(), "python": sys.prefix}))
 sys.exit(7 if "fail" in sys.argv else 0)
 """
+CATALOGUE = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +75,7 @@ class Project:
         self.elsewhere = folder / "other place"
         for path in (self.root / "packaging" / "lock", self.root / "app" / "traindeck", self.wheels, self.elsewhere):
             path.mkdir(parents=True)
-        for name in ("start.py", "linux-packages.toml"):
+        for name in ("start.py", "catalogues.py", "linux-packages.toml"):
             shutil.copy(ROOT / "packaging" / name, self.root / "packaging")
         (self.root / "backend.py").write_text(BACKEND, encoding="utf-8")
         (self.root / "pyproject.toml").write_text(
@@ -185,6 +189,27 @@ def test_a_package_unlike_the_lock_is_refused_and_then_put_right(finished: Proje
     assert answer(finished.run("word"))["brick"] == 3
 
 
+def test_an_edited_catalogue_is_compiled_before_the_program_starts(finished: Project) -> None:
+    packages = next(finished.environment.glob("**/site-packages"))
+    unneeded = shutil.ignore_patterns("[!erz]*.dat")
+    shutil.copytree(Path(babel.__file__).parent, packages / "babel", ignore=unneeded, dirs_exist_ok=True)
+    shutil.copy(Path(babel.__file__).with_name("global.dat"), packages / "babel")
+    catalogue = finished.root / "resources" / "translations" / "zh_CN.po"
+    catalogue.parent.mkdir(parents=True)
+    try:
+        for chinese in ("打开", "开启"):
+            catalogue.write_text(f'{CATALOGUE}msgid "Open"\nmsgstr "{chinese}"\n', encoding="utf-8")
+            answer(finished.run("word"))
+            made = GNUTranslations(io.BytesIO(catalogue.with_suffix(".mo").read_bytes()))
+            assert made.gettext("Open") == chinese
+        catalogue.write_text(f"{CATALOGUE}<<<<<<< ours\n", encoding="utf-8")
+        refused = finished.run("word")
+        assert refused.returncode == 1
+        assert "could not be compiled" in refused.stderr and "Traceback" not in refused.stderr
+    finally:
+        shutil.rmtree(catalogue.parent)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no symbolic link to the Python below")
 def test_a_broken_environment_is_made_again(finished: Project) -> None:
     python = finished.environment / "bin" / "python"
@@ -224,7 +249,8 @@ def held_up(folder: Path, word: str) -> "tuple[Project, Path, Path, subprocess.P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed_too", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path, is_killed_too: bool) -> None:
     project, hold, held, first = held_up(tmp_path, "word")
     os.killpg(first.pid, signal.SIGINT)
     _, errors = first.communicate(timeout=PATIENT_S)
@@ -232,11 +258,12 @@ def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path) -> None:
     assert "Interrupted. Start again" in errors
     assert "Traceback" not in errors
 
-    held.unlink()
-    second = project.popen("word")
-    project.wait_for(held, second)
-    os.killpg(second.pid, signal.SIGKILL)
-    second.communicate(timeout=PATIENT_S)
+    if is_killed_too:
+        held.unlink()
+        second = project.popen("word")
+        project.wait_for(held, second)
+        os.killpg(second.pid, signal.SIGKILL)
+        second.communicate(timeout=PATIENT_S)
 
     hold.unlink()
     third = project.run("word")

@@ -24,6 +24,7 @@ from traindeck.services.previews.reading import open_preview
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.object_index import ObjectIndexes
+from traindeck.store.offers import OfferStore
 
 PLACE = ObjectPath("hostile-browser", "in/")
 SERVERS = {**HOSTILE, **LISTING, **CONTENT}
@@ -44,6 +45,10 @@ async def _previewed(bench: Bench) -> None:
 
 async def _unfinished(bench: Bench) -> None:
     await bench.unfinished.each(LAB, PLACE, lambda _: None)
+
+
+async def _offer(bench: Bench) -> None:
+    await JobChoices(bench.connections, OfferStore(bench.paths.offers, bench.disk)).load(LAB)
 
 
 async def _first(connection: Connection) -> None:
@@ -70,7 +75,9 @@ ASKS: dict[str, Ask] = {
     "a job": lambda bench, on: on.training.show("12345678-0000-0000-0000-000000000000"),
     "the end of a log": lambda bench, on: on.training.log_tail("12345678-0000-0000-0000-000000000000", "worker-0"),
     "a part of a log": lambda bench, on: on.training.log_part("1234", "worker-0", 0, 1000),
-    "the catalogue": lambda bench, on: JobChoices(bench.connections).load(LAB),
+    "the catalogue": lambda bench, on: JobChoices(bench.connections, OfferStore(bench.paths.offers, bench.disk)).load(
+        LAB
+    ),
 }
 LISTS = {"a folder", "all below a folder", "a look into a folder", "a typed place", "what a bucket holds"}
 

@@ -124,6 +124,19 @@ def test_pages_of_a_level_replace_just_their_part(index: ObjectIndex) -> None:
     assert shown(index, Look("p/")) == ["p/c/", "p/e/", "p/b", "p/d"]
 
 
+def test_a_folder_nobody_looked_into_makes_the_size_of_all_above_unknown(index: ObjectIndex) -> None:
+    index.replace("", "", None, [row("a/1"), row("a/b/2"), row("c/3")])
+    index.note_listed("", deep=True, as_of=START)
+    index.replace_level("a/", "", None, [row("a/1")], ["a/b/"])
+    assert index.size("", CancelToken()) is not None, "nothing new"
+    index.replace_level("a/", "", None, [row("a/1")], ["a/b/", "a/new/"])
+    for folder in ("", "a/", "a/new/"):
+        assert index.size(folder, CancelToken()) is None
+        assert index.listed(folder, deep=True) is None
+    assert index.listed("", deep=False) == index.listed("a/", deep=False) == START, "these levels were listed"
+    assert index.listed("a/new/", deep=False) is None
+
+
 def test_what_is_known_of_a_listing_holds_for_everything_below(index: ObjectIndex) -> None:
     assert index.listed("", deep=False) is None
     index.note_listed("a/", deep=False, as_of=START)

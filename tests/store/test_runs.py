@@ -21,7 +21,7 @@ from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.texts import CHINESE, say, text
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.database import open_database
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 WHEN = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
@@ -37,10 +37,11 @@ def run(run_id: str, **changes: Any) -> Run:
 @asynccontextmanager
 async def opened(path: Path) -> AsyncIterator[RunStore]:
     writer = BlockingCalls(1, "records")
-    db = await writer.run(lambda _: open_database(path))
+    store = RunStore(RecordsFile(path, path.parent / "runs"), writer)
+    await store.open()
     try:
-        with closing(db):
-            yield RunStore(db, path, writer)
+        with closing(store):
+            yield store
     finally:
         writer.close()
 

@@ -145,7 +145,7 @@ def _state_of_process_kept() -> Iterator[None]:
         for logger, level, handlers in loggers:
             logger.setLevel(level)
             logger.handlers[:] = handlers
-        texts.speak(texts.ENGLISH, {})
+        texts.speak(texts.ENGLISH, texts.AS_WRITTEN)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import md5
@@ -26,7 +25,7 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs.choices import Engine, Flavor
-from traindeck.domain.jobs.job import LogChunk, RemoteJob
+from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
@@ -46,9 +45,10 @@ from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.sdk.buckets import ObsStorage
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.store.database import open_database
 from traindeck.store.object_index import ObjectIndexes
+from traindeck.store.offers import OfferStore
 from traindeck.store.paths import Paths
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -213,6 +213,13 @@ class HandMadeJobs(ModelArtsTraining):
         await self._gate()
         return self.jobs.get(job_id)
 
+    async def live_jobs(self) -> LiveJobs:
+        await self._gate()
+        return LiveJobs(tuple(job for job in self.jobs.values() if not job.state.is_over))
+
+    async def last_error(self, job_id: str) -> str:
+        return ""
+
     async def stop(self, job_id: str) -> None:
         await self._gate()
         if job_id not in self.jobs:
@@ -247,11 +254,12 @@ class FolderCloud(Entered):
     async def __aenter__(self) -> Self:
         owned = await self._owned.__aenter__()
         self.paths.make()
-        database = owned.enter_context(closing(open_database(self.paths.database)))
         self.disk, writer = BlockingCalls(4, "disk"), BlockingCalls(1, "records")
         owned.callback(self.disk.close)
         owned.callback(writer.close)
-        self.records = RunStore(database, self.paths.database, writer)
+        self.records = RunStore(RecordsFile(self.paths.database, self.paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
         secrets = MemorySecrets(self.disk)
         self.connections = Connections(self.book, secrets, self._open_lab, self._connect)
@@ -279,7 +287,7 @@ class FolderCloud(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs)
         self.submission.changed.add(self.watch.tell)
-        self.choices = JobChoices(self.connections)
+        self.choices = JobChoices(self.connections, OfferStore(self.paths.offers, self.disk))
         self.service = RunService(self.records, self.connections, self.watch, self.transfers, bundles)
         await self.open_scope()
         return self

@@ -92,7 +92,7 @@ QUIET = {
     *("lab serve", "lab status", "lab stop", "lab reset", "lab engines"),
     *("lab account add", "lab account remove", "lab account ls"),
     *("profile add", "profile list", "profile use", "profile remove"),
-    *("job init", "job fields", "obs url", "completion", "config import"),
+    *("job init", "job fields", "job template", "job export", "job import", "obs url", "completion", "config import"),
 }
 # Where a service that does not answer is told, and what was known of the runs is shown all the same.
 TOLD_BESIDE = {"diag", "job check", "job ls", "job show", "job logs", "job stop", "job rm", "job wait", "profile check"}

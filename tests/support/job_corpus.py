@@ -36,6 +36,7 @@ from traindeck.services.jobs.checks.service_facts import ServiceFacts
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.place_facts import PlaceService
+from traindeck.store.offers import OfferStore
 
 CORPUS = Path(__file__).parents[1] / "jobs_corpus"
 BUCKET, SEALED, CLOSED = "corpus", "corpus-sealed", "corpus-closed"
@@ -189,7 +190,8 @@ def checks_of(bench: Bench, python: LabPython | None = None) -> JobChecks:
         return told
 
     places = PlaceService(bench.connections, bench.planes)
-    facts = ServiceFacts(bench.connections, places, JobChoices(bench.connections), bench.records)
+    choices = JobChoices(bench.connections, OfferStore(bench.paths.offers, bench.disk))
+    facts = ServiceFacts(bench.connections, places, choices, bench.records)
     return JobChecks(facts, bench.disk, ask)
 
 

@@ -79,8 +79,8 @@ class ShownTransfers:
         names = [f"{number:07}" for number in range(first, min(first + most, self.count))]
         return [Item(name, name, state=states[0]) for name in names]
 
-    def clear_finished(self) -> None:
-        raise AssertionError
+    def forget(self, transfer_ids: Sequence[int]) -> None:
+        raise AssertionError(transfer_ids)
 
     def _refuse(self, transfer_id: int) -> None:
         raise AssertionError(transfer_id)

@@ -27,6 +27,18 @@ def inside_mount(folder: Path, options: str) -> tuple[str, ...]:
     return before
 
 
+# Of a home, without what a Lab beside it keeps: "$0" is copied to "$1", which then takes nothing more.
+_COPIED = """(cd "$0" && mkdir -m 700 "$1/lab" && cp -a lab/*.json "$1/lab" && chmod 700 "$1" &&
+for part in records.db* runs copies; do if [ -e "$part" ]; then cp -a "$part" "$1"; fi; done)"""
+FULL = _COPIED + ' && { dd if=/dev/zero of="$1/fills-the-disk" bs=4k 2>/dev/null; :; } && shift && exec "$@"'
+READ_ONLY = _COPIED + ' && mount -o remount,ro "$1" && shift && exec "$@"'
+
+
+def with_home_on(disk: Path, home: Path, script: str) -> tuple[str, ...]:
+    """Words to put before a command, so that for it alone `disk` is a copy of a home that cannot be written to."""
+    return (*inside_mount(disk, "size=3m"), "sh", "-c", script, str(home), str(disk))
+
+
 _closed: list[socket.socket] = []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from traindeck.domain.previews import PreviewPage
-from traindeck.services.previews.reading import preview_steps
+from traindeck.services.previews.kinds import preview_steps
 from traindeck.services.previews.steps import Enough, Want
 
 

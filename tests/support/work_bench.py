@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -27,7 +26,11 @@ from traindeck.services.accounts.connections import (
 )
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import Secrets
+from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.comparing import RunComparing
+from traindeck.services.jobs.modelarts.job_search import name_filter, pages
+from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Gate, Submission
@@ -35,8 +38,8 @@ from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.planes import Planes
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
-from traindeck.store.database import open_database
 from traindeck.store.paths import Paths
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
@@ -113,9 +116,9 @@ class Bench(Entered):
             return calls
 
         writer, self.disk, self.service = pool(1, "records"), pool(2, "disk"), pool(8, "service")
-        database = await writer.run(lambda _: open_database(self.paths.database))
-        owned.enter_context(closing(database))
-        self.records = RunStore(database, self.paths.database, writer)
+        self.records = RunStore(RecordsFile(self.paths.database, self.paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
         self.book = ProfileStore(SettingsFile(self.paths.settings), self.disk)
         await self.book.read()
         self.secrets = Secrets(pool(1, "keyring"))
@@ -139,6 +142,7 @@ class Bench(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.run_notes = RunNotes(self.records, self.connections, self.watch)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
         self.transfers = await owned.enter_async_context(
@@ -152,6 +156,13 @@ class Bench(Entered):
             )
         )
         self.unfinished = UnfinishedUploads(self.planes, journal)
+        self.adoption = Adoption(
+            self.records, self.connections, self.watch, self.transfers, self.bundles, self.disk, self.paths.adopted
+        )
+        self.watch.take_back = self.adoption.take_back
+        self.comparing = RunComparing(self.records, self.connections, self.bundles)
+        self.watch.look_at_data = self.comparing.look_at_data
+        self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, self.connections, self.watch, self.transfers, self.bundles)
         self.profiles = ProfileService(self.book, self.secrets, self.connections, self.service)
         await self.open_scope()
@@ -206,4 +217,5 @@ def count(proxy: FaultyProxy, wanted: re.Pattern[str]) -> int:
 async def jobs_named(way: Way, name: str) -> int:
     """How many jobs of this name the Lab has."""
     with way.training() as training:
-        return len([job for job in await training._search(name, 0) if job.name == name])
+        found = [job async for jobs, _ in pages(training._found, name_filter(name)) for job in jobs]
+        return len([job for job in found if job.name == name])

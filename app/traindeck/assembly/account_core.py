@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from traindeck.services.accounts.imports import AccountImports
     from traindeck.services.accounts.profiles import ProfileService
     from traindeck.services.diagnosis.diagnosis import Diagnosis
+    from traindeck.services.jobs.choices import JobChoices
     from traindeck.services.storage.wire.data_plane import DataPlane
 
 
@@ -82,6 +83,13 @@ class AccountCore:
         from traindeck.services.accounts.imports import AccountImports
 
         return AccountImports(self.profile_service(), self.disk)
+
+    def job_choices(self) -> JobChoices:
+        """The engines and specifications that accounts offer."""
+        from traindeck.services.jobs.choices import JobChoices
+        from traindeck.store.offers import OfferStore
+
+        return JobChoices(self.connections, OfferStore(self.paths.offers, self.disk))
 
     def diagnosis(self) -> Diagnosis:
         """What is wrong on the way to an account, and the report of it."""

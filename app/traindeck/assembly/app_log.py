@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from traindeck.domain.settings import APP_LOG
-from traindeck.runtime.files import local_errors, our_file, our_folder
+from traindeck.runtime.files import our_file, our_folder
 from traindeck.runtime.log_lines import LogLines
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def log_to(path: Path, most_bytes: Callable[[], int] = lambda: APP_LOG.default) 
     While another program has that file, one with a number after its name is taken: two cannot rotate the same file,
     and Windows would not let them. A thread of its own writes: a slow disk holds up nobody who has something to say.
     """
-    with local_errors(path):
+    with suppress(OSError):  # what cannot be logged stops nobody
         our_folder(path.parent)
     handler = _Late(partial(_in_thread, path, most_bytes))
     handler.addFilter(_is_heard)
@@ -69,6 +70,10 @@ class _Late(logging.Handler):
             return
         self._begun.emit(record)
 
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):  # a disk that takes nothing is told of by those who need it
+            super().handleError(record)
+
     def close(self) -> None:
         self.acquire()  # whoever is in the middle of a line comes to its end
         self._is_closed = True
@@ -96,6 +101,14 @@ def _file(path: Path, most_bytes: Callable[[], int], owned: ExitStack) -> Rotati
         def _open(self) -> TextIOWrapper:
             our_file(Path(self.baseFilename))
             return super()._open()
+
+        def handleError(self, record: logging.LogRecord) -> None:
+            if not isinstance(sys.exc_info()[1], OSError):
+                super().handleError(record)
+
+        def close(self) -> None:
+            with suppress(OSError):  # what the disk did not take
+                super().close()
 
     free, lock = _first_free(path)
     owned.callback(lock.release)

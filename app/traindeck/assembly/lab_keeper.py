@@ -13,12 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble
 from traindeck.domain.lab import LabDiskUsage, LabOwner, LabSight, LabState, user_words
 from traindeck.domain.texts import Text, text
-from traindeck.lab import disk_usage, root_folder
+from traindeck.lab import root_folder
 from traindeck.runtime.files import local_errors
 
 if TYPE_CHECKING:  # the command line only looks at the folder
@@ -54,6 +52,8 @@ def seen(root: Path) -> LabSight:
 
 def _window_above(pid: int) -> int:
     """A launcher of Python may stand between the window and its Lab."""
+    import psutil  # when somebody looks at a Lab
+
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         if {"lab", "serve"} <= set(process.cmdline()) and (above := process.ppid()) > 1:
@@ -63,6 +63,8 @@ def _window_above(pid: int) -> int:
 
 def _is_of_that_time(pid: int, started: str) -> bool:
     """Whether the process is the one that wrote this, not a later one with its number."""
+    import psutil
+
     try:
         return psutil.Process(pid).create_time() <= datetime.fromisoformat(started).timestamp() + _CLOCK_ERROR_S
     except (psutil.Error, ValueError):
@@ -71,11 +73,15 @@ def _is_of_that_time(pid: int, started: str) -> bool:
 
 def contents(root: Path, token: CancelToken | None = None) -> LabDiskUsage:
     """Buckets, objects and jobs; quick, but not for the loop."""
+    from traindeck.lab import disk_usage  # much to load, and only for who looks into a Lab
+
     return LabDiskUsage(*(disk_usage.contents(root, token.on_cancel) if token else disk_usage.contents(root)))
 
 
 def with_disk(root: Path, held: LabDiskUsage, on_bytes: Callable[[int], None] = lambda _: None) -> LabDiskUsage:
     """The same with the bytes of all files: every one is looked at, which takes a while where there are many."""
+    from traindeck.lab import disk_usage
+
     with local_errors(root):
         use = disk_usage.disk_use(root, on_bytes)
     return replace(held, disk_bytes=use.size_bytes, disk_is_whole=use.is_whole)
@@ -93,6 +99,8 @@ def end(root: Path) -> None:
 
 def empty(root: Path, on_file: Callable[[int], None] = lambda _: None) -> None:
     """Remove what the Lab holds; its keys stay, and so does everything TrainDeck keeps elsewhere."""
+    from traindeck.lab import disk_usage
+
     try:
         disk_usage.empty(root, on_file)
     except disk_usage.LabRunningError as error:
@@ -131,7 +139,7 @@ def _reason(error: BaseException | None) -> str:
 def _what_to_do(error: BaseException | None) -> Text:
     if isinstance(error, OSError) and error.errno in _NO_RIGHT:
         return text("Grant yourself permission for this file or folder, then try again.")
-    return text("Close what still uses its files, then try again.")
+    return text("Close the programs that use its files, then try again.")
 
 
 async def _none() -> Sequence[Run]:

@@ -91,6 +91,10 @@ class LabLink:
                 self.news.tell(found)
             return found
 
+    async def is_running(self) -> bool:
+        """Whether there is one now; none is started."""
+        return await self._found() is not None
+
     async def start(self) -> None:
         """As the user chooses, also after a stop."""
         self._is_stopped = False

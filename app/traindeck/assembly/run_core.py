@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,18 +12,27 @@ from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
 from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.services.jobs.choices import JobChoices
+from traindeck.runtime.blocking import CancelToken
+from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
-from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.jobs.code_limits import CodeLimits
+from traindeck.services.jobs.code_tree import FrozenCode
+from traindeck.services.jobs.comparing import RunComparing
+from traindeck.services.jobs.run_code import RunCode
+from traindeck.services.jobs.run_metrics import RunMetrics
+from traindeck.services.jobs.run_notes import RunNotes
+from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Accept, Submission
+from traindeck.services.logs.log_search import LogFinder
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.place_facts import PlaceService
-from traindeck.store.database import open_database
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connection
+    from traindeck.services.jobs.billing import Billing
     from traindeck.services.jobs.checks.job_checks import JobChecks
 
 
@@ -33,19 +43,53 @@ class RunCore(DataCore):
         await super()._open(owned)
         paths, connections = self.paths, self.connections
         writer = pool(owned, 1, "records")
-        database = await writer.run(lambda _: open_database(paths.database))
-        owned.enter_context(closing(database))
-        self.records = RunStore(database, paths.database, writer)
+        self.records = RunStore(RecordsFile(paths.database, paths.runs), writer)
+        owned.callback(self.records.close)
+        await self.records.open()
+        owned.push_async_callback(self._make_copy)
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
         bundles = CodeBundles(paths.bundles, self.disk)
         self.places = PlaceService(connections, self.planes)
-        self.choices = JobChoices(connections)
+        self.choices = self.job_choices()
         self.submission = Submission(
             self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
         )
+        self.submission.limits_of = self._limits_of
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
+        self.run_code = RunCode(self.records, bundles, self.disk)
+        self.log_search = LogFinder(self.logs, self.disk)
+        self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
+        self.watch.measure = self.run_metrics.measure
+        self.run_notes = RunNotes(self.records, connections, self.watch)
+        self.adoption = Adoption(
+            self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
+        )
+        self.watch.take_back = self._take_back
+        self.comparing = RunComparing(self.records, connections, bundles)
+        self.watch.look_at_data = self.comparing.look_at_data
+        self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+
+    async def _limits_of(self, profile: str) -> CodeLimits:
+        """As the service has them; the Lab of this home may have others."""
+        if not self.connections.profile(profile).is_lab:
+            return CodeLimits()
+
+        def read(_: CancelToken) -> CodeLimits:
+            from traindeck.lab.training.lab_settings import SettingsError, read_settings
+
+            try:
+                return CodeLimits(entries=read_settings(self.paths.lab).code_entries)
+            except SettingsError:
+                return CodeLimits()  # the Lab says what is wrong with its file
+
+        return await self.disk.run(read)
+
+    async def _take_back(self, seen: JobsSeen) -> None:
+        """What an account has and a record here lacks: late answers first, then lost records."""
+        await self.submission.claim(seen.profile, seen.jobs.jobs)
+        await self.adoption.take_back(seen)
 
     @cached_property
     def checks(self) -> JobChecks:
@@ -56,10 +100,10 @@ class RunCore(DataCore):
 
         facts = ServiceFacts(self.connections, self.places, self.choices, self.records)
         pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
-        return JobChecks(facts, self.disk, pythons.of_engine)
+        return JobChecks(facts, self.disk, pythons.of_engine, self._limits_of)
 
     async def _checked(
-        self, spec: JobSpec, base: Path, connection: Connection, frozen: Path | None, accept: Accept
+        self, spec: JobSpec, base: Path, connection: Connection, frozen: FrozenCode | None, accept: Accept
     ) -> tuple[AcceptedFinding, ...]:
         from traindeck.services.jobs.checks.job_checks import let_through
 
@@ -67,3 +111,15 @@ class RunCore(DataCore):
         report = await self.checks.check(spec, base, profile, frozen=frozen, connection=connection)
         await let_through(report, accept)
         return report.to_record
+
+    @cached_property
+    def billing(self) -> Billing:
+        """What jobs cost; loaded by those who ask."""
+        from traindeck.services.jobs.billing import Billing
+        from traindeck.store.price_file import PriceFile
+
+        return Billing(self.records, self.connections, self.run_service, PriceFile(self.paths.prices), self.disk)
+
+    async def _make_copy(self) -> None:
+        """Who only uses commands has a copy of each day, too."""
+        await self.records.make_copy(date.today())

@@ -95,7 +95,7 @@ def _show(call: Call, findings: Findings, wanted: Sequence[Offer]) -> None:
     for tool, file in findings.files:
         output.note(f"{tool.value}: {file}")
     if not output.json_wanted and wanted:
-        heads = [say("Name"), say("From"), say("Region"), say("OBS endpoint"), say("Key"), say("Found")]
+        heads = [say("Name"), say("From"), say("Region"), say("OBS endpoint"), say("Key"), say("State")]
         output.table(heads, [_row(call, offer) for offer in wanted], firm=frozenset({0, 3}))
     for one in findings.left_out:
         output.note(say("Skipped “{name}” of {tool}. {reason}", name=one.remote, tool=one.tool, reason=one.reason))

@@ -226,6 +226,10 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import init as module
         case "job", "check":
             from traindeck.cli.job import check as module
+        case "job", "template":
+            from traindeck.cli.job import template as module
+        case "job", "export" | "import":
+            from traindeck.cli.job import exchange as module
         case "job", "fields":
             from traindeck.cli.job import fields as module
         case "job", "submit" | "rerun":
@@ -236,8 +240,16 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import logs as module
         case "job", "stop" | "rm":
             from traindeck.cli.job import stop as module
+        case "job", "compare":
+            from traindeck.cli.job import compare as module
+        case "job", "code":
+            from traindeck.cli.job import code as module
         case "job", "fetch":
             from traindeck.cli.job import fetch as module
+        case "job", "adopt" | "note" | "tag" | "star" | "describe":
+            from traindeck.cli.job import notes as module
+        case "billing", _:
+            from traindeck.cli import billing as module
         case "completion", _:
             from traindeck.cli import completion as module
         case "diag", _:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from traindeck import __version__
-from traindeck.cli.job.parser import add_job
+from traindeck.cli.job.parser import add_filter, add_job
 from traindeck.cli.obs.parser import add_obs
 from traindeck.cli.parser_parts import Adder, Parser, group, leaf, yes
 from traindeck.cli.tools_parser import add_tools
@@ -78,8 +78,8 @@ def _program(parser: Parser) -> None:
     group(groups, "profile", say("manage accounts and their keys"), _profile)
     group(groups, "obs", say("manage buckets and objects"), add_obs)
     group(groups, "job", say("manage training jobs"), add_job)
-    leaf(groups, "engines", say("list the available engines"))
-    leaf(groups, "flavors", say("list the available specifications"))
+    leaf(groups, "engines", say("list the available engines"), add_filter)
+    leaf(groups, "flavors", say("list the available specifications"), add_filter)
     add_tools(groups)
 
 
@@ -109,7 +109,7 @@ def _serve(serve: Parser) -> None:
     serve.option("--faults", "FILE", say("faults to inject, for tests"), type=Path)
     settings = say(
         "DIR/lab.toml can contain a table [engines] with the Python of an engine version, or of "
-        "all engines as “default”. Other keys: parallel_jobs, metrics_interval_s, clock (with "
+        "all engines as “default”. Other keys: parallel_jobs, code_entries, metrics_interval_s, clock (with "
         "60, an hour of a time limit takes a minute), container_paths = false, and obs_urls = "
         "true (engines of the older service pass URLs instead of folders to scripts)."
     )

@@ -116,7 +116,7 @@ async def check(call: Call) -> int:
     else:
         marks = {True: say("passed"), False: say("failed"), None: say("not checked")}
         call.output.table(
-            [say("Check"), say("Result"), say("Found")],
+            [say("Check"), say("Result"), say("Details")],
             [(say(check.title), marks[check.passed], say(check.fact)) for check in check_up.checks],
         )
     call.output.note(say(check_up.verdict))

@@ -13,6 +13,7 @@ _SHELLS = ("bash", "zsh", "fish", "powershell")
 
 def add_tools(groups: Adder) -> None:
     group(groups, "config", say("import accounts of other programs"), _config)
+    leaf(groups, "billing", say("show what is charged now and this month; prices; stop any job"), _billing, yes)
     leaf(groups, "diag", say("diagnose problems: clock, DNS, proxy, TLS, permissions, speed"), _diag, yes)
     leaf(groups, "completion", say("print the completion script for a shell"), _completion)
 
@@ -35,6 +36,39 @@ def _import(taking: Parser) -> None:
     taking.option("--name", "OLD=NEW", new_name, action="append", default=[], type=_pair, dest="names")
     taking.flag("--replace", means=say("replace accounts of these names"))
     taking.flag("-n", "--dry-run", means=say("only show what would be added"))
+
+
+def _billing(billing: Parser) -> None:
+    billing.epilog = say(
+        "Without a word, or with “jobs”: all active jobs of the account, also those made elsewhere. “prices” shows and "
+        "changes the price table. “stop ID” stops a job."
+    )
+    what = say("jobs, prices or stop (default: jobs)")
+    billing.add_argument("what", nargs="?", choices=("jobs", "prices", "stop"), default="jobs", help=what)
+    billing.option("job", "ID", say("with stop: ID of the job at the service"), nargs="?")
+    billing.option("--regions", "LIST", say("regions separated by commas, or “all” (default: that of the account)"))
+    billing.flag("--all-accounts", means=say("of all accounts"))
+    means = say("price per hour and node of a specification; empty removes it")
+    billing.option("--set", "NAME=PRICE", means, action="append", default=[], type=_price)
+    billing.option("--currency", "CODE", say("currency of the prices, e.g. CNY"))
+    billing.option("--limit", "AMOUNT", say("monthly limit; 0 for none"), type=_amount)
+
+
+def _price(value: str) -> tuple[str, float | None]:
+    name, equals, price = value.rpartition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(say("enter a price such as modelarts.vm.cpu.2u=1.5"))
+    return name, _amount(price) if price.strip() else None
+
+
+def _amount(value: str) -> float:
+    try:
+        amount = float(value)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < 1e12:
+        raise argparse.ArgumentTypeError(say("enter an amount, 0 or more"))
+    return amount
 
 
 def _pair(value: str) -> tuple[str, str]:

@@ -18,10 +18,13 @@ AppError
 │   │   └── NotTrusted   nobody proved to be the service
 │   ├── NotTheService    what answers is somebody else, as a page to sign in
 │   ├── NotUnderstood    an answer that came whole and makes no sense
+│   ├── Throttled        it takes no more for now; nothing was done
 │   ├── TooSlow          all the time there was for an answer went by while it came
 │   └── AnswerLost       something was sent, nobody knows what became of it
 ├── LocalTrouble         this computer: disk, folder, file
-│   └── DiskFull
+│   ├── DiskFull
+│   ├── Unwritable       no right to write, or a disk that fails
+│   └── Damaged          a file of ours that can no longer be read
 └── Unexpected           a mistake of ours
 
 Each says what happened (title), what to do (hint), and keeps the technical part apart (detail).
@@ -145,6 +148,10 @@ class TooSlow(ServiceTrouble):
     """Asked again at once it would take as long again."""
 
 
+class Throttled(ServiceTrouble):
+    pass
+
+
 class AnswerLost(ServiceTrouble):
     pass
 
@@ -154,6 +161,14 @@ class LocalTrouble(AppError):
 
 
 class DiskFull(LocalTrouble):
+    pass
+
+
+class Unwritable(LocalTrouble):
+    pass
+
+
+class Damaged(LocalTrouble):
     pass
 
 
@@ -234,7 +249,9 @@ def _kinds(kind: type[AppError]) -> Iterator[type[AppError]]:
 def _written(message: Text) -> dict[str, object]:
     words: dict[str, object] = {"english": message.english}
     if message.one:
-        words["one"] = message.one
+        words |= {"one": message.one, "count": message.count}
+    if message.context:
+        words["context"] = message.context
     return words | {"fields": {name: _field(value) for name, value in message.fields.items()}}
 
 
@@ -251,5 +268,13 @@ def _read(content: dict[str, object]) -> Text:
     return Text(
         str(content["english"]),
         {name: _read(value) if isinstance(value, dict) else value for name, value in found.items()},
-        str(content.get("one", "")),
+        one := str(content.get("one", "")),
+        # Version 0.1 kept a form for one only where the number was one.
+        _count(content.get("count", 1 if one else 0)),
+        str(content.get("context", "")),
     )
+
+
+def _count(value: object) -> int:
+    assert isinstance(value, int)
+    return value

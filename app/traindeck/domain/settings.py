@@ -146,7 +146,7 @@ PART_BYTES = Number(
 LINKS = OneOf(
     "links", SettingSection.TRANSFERS, text("Symbolic links"), text("What an upload or a new sync does with links."),
     "skip",
-    (("skip", text("Skip them")), ("follow", text("Upload what they lead to")),
+    (("skip", text("Skip them")), ("follow", text("Upload their targets")),
      ("keep", text("Keep them as links"))),
 )  # fmt: skip
 STORE_MD5 = Switch(
@@ -192,6 +192,7 @@ NOTICES: Mapping[str, Switch] = {
         ("transfer_done", text("Transfer finished"), text("When a transfer has finished.")),
         ("transfer_failed", text("Transfer failed"), text("When a transfer has failed, as a whole or in part.")),
         ("keys_refused", text("Keys refused"), text("When a service refuses the keys of an account.")),
+        ("money", text("Monthly limit"), text("When 80 % of the monthly limit are used, and when all of it is.")),
     )
 }
 TRAY = Switch(

@@ -6,9 +6,13 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from gettext import NullTranslations
 
 ENGLISH = "en"
 CHINESE = "zh_CN"
+
+AS_WRITTEN = NullTranslations()
+"""The catalogue of English."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,24 +21,29 @@ class Text:
 
     english: str
     fields: Mapping[str, object] = field(default_factory=dict, hash=False)
-    one: str = ""  # what English says instead where the number is one
+    one: str = ""  # of a sentence that counts: what English says instead where the number is one
+    count: int = 0
+    context: str = ""  # tells apart what English says with the same words
 
     def __str__(self) -> str:
         return say(self)
 
     def in_english(self) -> str:
         """For logs, which are read by people who may not share the user's language."""
-        fields = {name: _shown(value, Text.in_english) for name, value in self.fields.items()}
-        return (self.one or self.english).format_map(fields)
+        return _in_words(self, AS_WRITTEN, Text.in_english)
+
+    def with_fields(self, **fields: object) -> Text:
+        """The same sentence with other values."""
+        return Text(self.english, fields, self.one, self.count, self.context)
 
 
-def text(english: str, /, **fields: object) -> Text:
-    return Text(english, fields)
+def text(english: str, context: str = "", /, **fields: object) -> Text:
+    return Text(english, fields, context=context)
 
 
-def count_text(one: str, many: str, count: int, /, **fields: object) -> Text:
+def count_text(one: str, many: str, count: int, context: str = "", /, **fields: object) -> Text:
     """As the language counts: English has a form for one and one for many, Chinese a single form; {count} is shown."""
-    return Text(many, {"count": f"{count:,}", **fields}, one if count == 1 else "")
+    return Text(many, {"count": f"{count:,}", **fields}, one, count, context)
 
 
 @dataclass(slots=True)
@@ -42,13 +51,13 @@ class _Speech:
     """What gettext keeps in a module too: one process speaks one language at a time."""
 
     language: str
-    catalogue: Mapping[str, str]
+    catalogue: NullTranslations
 
 
-_speech = _Speech(ENGLISH, {})
+_speech = _Speech(ENGLISH, AS_WRITTEN)
 
 
-def speak(language: str, catalogue: Mapping[str, str]) -> None:
+def speak(language: str, catalogue: NullTranslations) -> None:
     _speech.language = language
     _speech.catalogue = catalogue
 
@@ -57,15 +66,25 @@ def spoken() -> str:
     return _speech.language
 
 
-def say(message: str | Text, /, **fields: object) -> str:
+def say(message: str | Text, context: str = "", /, **fields: object) -> str:
     if isinstance(message, str):
-        message = Text(message, fields)
-    words = _speech.catalogue.get(message.english) or message.one or message.english
-    return words.format_map({name: _shown(value, say) for name, value in message.fields.items()})
+        message = Text(message, fields, context=context)
+    return _in_words(message, _speech.catalogue, say)
 
 
-def say_count(one: str, many: str, count: int, /, **fields: object) -> str:
-    return say(count_text(one, many, count, **fields))
+def say_count(one: str, many: str, count: int, context: str = "", /, **fields: object) -> str:
+    return say(count_text(one, many, count, context, **fields))
+
+
+def _in_words(message: Text, catalogue: NullTranslations, said: Callable[[Text], str]) -> str:
+    context, one, many = message.context, message.one, message.english
+    if one and context:
+        words = catalogue.npgettext(context, one, many, message.count)
+    elif one:
+        words = catalogue.ngettext(one, many, message.count)
+    else:
+        words = catalogue.pgettext(context, many) if context else catalogue.gettext(many)
+    return words.format_map({name: _shown(value, said) for name, value in message.fields.items()})
 
 
 def printable(words: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from traindeck.domain.errors import AppError, DiskFull, InvalidInput, LocalTrouble, NotFound
+from traindeck.domain.errors import AppError, DiskFull, InvalidInput, LocalTrouble, NotFound, Unwritable
 from traindeck.domain.texts import Text, text
 
 MOST_TEXT_BYTES = 16 << 20
@@ -30,7 +30,7 @@ def local_error(error: OSError, path: Path | None = None, hint: Text | None = No
             str(error),
         )
     if error.errno in _LOCKED:
-        return LocalTrouble(
+        return Unwritable(
             text("You do not have permission to read or write “{place}”.", place=place),
             hint or text("Grant yourself permission for this file or folder, then try again."),
             str(error),
@@ -84,7 +84,7 @@ def text_of(content: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput(
             text("“{file}” is not a UTF-8 text file.", file=name),
-            text("Save it as UTF-8, or choose another file."),
+            text("Save it as UTF-8, or select another file."),
             str(error),
         ) from error
 

@@ -8,8 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from traindeck.domain.errors import DiskFull, LocalTrouble
-from traindeck.domain.texts import text
+from traindeck.domain.errors import Damaged, DiskFull, LocalTrouble, Unwritable
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import alone_with, local_errors, our_file, our_folder
 
@@ -48,6 +48,39 @@ STEPS = (
     ),
     ("ALTER TABLE runs ADD COLUMN isolation TEXT NOT NULL DEFAULT ''",),
     ("ALTER TABLE runs ADD COLUMN accepted TEXT NOT NULL DEFAULT '[]'",),
+    (
+        "ALTER TABLE runs ADD COLUMN secondary_phase TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN remote_name TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN starred INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX runs_by_job ON runs (job_id)",
+        # What cannot be kept in a column: what is known of the records themselves, the document of a job as the
+        # service told it, and what its log or its user measured.
+        "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """CREATE TABLE documents (
+            run_id TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+            document TEXT NOT NULL)""",
+        """CREATE TABLE metrics (
+            run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            last REAL NOT NULL,
+            lowest REAL NOT NULL,
+            highest REAL NOT NULL,
+            PRIMARY KEY (run_id, name)) WITHOUT ROWID""",
+        "CREATE INDEX metrics_by_name ON metrics (name)",
+        """CREATE TABLE data_prints (
+            run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+            input TEXT NOT NULL,
+            place TEXT NOT NULL,
+            taken TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            newest TEXT,
+            digest TEXT NOT NULL,
+            is_whole INTEGER NOT NULL,
+            PRIMARY KEY (run_id, input)) WITHOUT ROWID""",
+    ),
 )
 LOCK_S = 10.0
 
@@ -138,13 +171,44 @@ def database_errors(path: Path) -> Iterator[None]:
                 text("Free up space, or move the TrainDeck folder with TRAINDECK_HOME, then try again."),
                 str(error),
             ) from error
-        raise LocalTrouble(
+        raise _KINDS.get((code or 0) & 0xFF, LocalTrouble)(
             text("The records in “{path}” cannot be used: {problem}.", path=str(path), problem=str(error)),
-            text(
-                "Check the permissions and free space of this folder. It contains a copy from before the last update."
-            ),
+            _way_out(path),
             str(error),
         ) from error
+
+
+_KINDS = {
+    sqlite3.SQLITE_CORRUPT: Damaged,
+    sqlite3.SQLITE_NOTADB: Damaged,
+    sqlite3.SQLITE_CANTOPEN: Unwritable,
+    sqlite3.SQLITE_IOERR: Unwritable,
+    sqlite3.SQLITE_PERM: Unwritable,
+    sqlite3.SQLITE_READONLY: Unwritable,
+}
+"""By the primary code of SQLite, which is the lowest byte of what it says."""
+
+
+def _way_out(path: Path) -> Text:
+    """Names a copy only where there is one."""
+    copies = copies_of(path)
+    if not copies:
+        return text("Check the permissions and free space of this folder.")
+    newest = str(copies[0])
+    return text("Check the permissions and free space of this folder. The newest copy is “{copy}”.", copy=newest)
+
+
+def copies_of(path: Path) -> list[Path]:
+    """What was kept of this file day by day and before an update, the newest first."""
+    daily = (path.parent / "copies").glob(f"{path.stem}-????-??-??.db")
+    try:
+        return sorted([*daily, *path.parent.glob(f"{path.name}.v*.bak")], key=_age, reverse=True)
+    except OSError:
+        return []
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 class OpenedLater:

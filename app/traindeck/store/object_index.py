@@ -108,7 +108,7 @@ class ObjectIndex:
     def replace_level(
         self, folder: str, after: str, upto: str | None, rows: Sequence[ObjectRow], folders: Sequence[str]
     ) -> int:
-        """The same for one level, whose folders were not looked into."""
+        """The same for one level, whose folders were not looked into: of a new one nobody knows how much is in it."""
         values = {**_span(folder, after, upto), "cut": len(folder)}
         with self._writing() as db:
             changed = _write(db, f"cut = :cut AND {_WITHIN}", values, _facts(row for row in rows if row.key != folder))
@@ -116,6 +116,8 @@ class ObjectIndex:
             there = {path for (path,) in db.execute(query, values)}
             new, gone = set(folders) - there, there - set(folders)
             _add_folders(db, new)
+            if new:
+                _forget_depth(db, folder)
             for path in gone:
                 _remove_folder(db, path)
         return changed + len(new) + len(gone)
@@ -163,7 +165,7 @@ class ObjectIndex:
 
     def listed(self, folder: str, *, deep: bool) -> datetime | None:
         """When this was last listed as a whole, by itself or with a folder above it."""
-        places = [folder[:cut] for cut in range(len(folder) + 1) if cut == 0 or folder[cut - 1] == "/"]
+        places = _with_above(folder)
         marks = ", ".join("?" * len(places))
         query = f"SELECT max(as_of_ms) FROM listings WHERE (deep AND folder IN ({marks})) OR (folder = ? AND deep >= ?)"
         with self._reading() as db:
@@ -321,6 +323,21 @@ def _folders_of(keys: Iterable[str], below: str) -> set[str]:
 
 def _above(folder: str) -> str:
     return folder[: folder.rfind("/", 0, len(folder) - 1) + 1]
+
+
+def _with_above(folder: str) -> list[str]:
+    """The top first, the folder last."""
+    return [folder[:cut] for cut in range(len(folder) + 1) if cut == 0 or folder[cut - 1] == "/"]
+
+
+def _forget_depth(db: sqlite3.Connection, folder: str) -> None:
+    """Of what was listed as a whole, each level down to this one stays listed."""
+    places = _with_above(folder)
+    query = f"SELECT folder, as_of_ms FROM listings WHERE deep AND folder IN ({', '.join('?' * len(places))})"
+    for above, as_of_ms in db.execute(query, places).fetchall():
+        db.execute("DELETE FROM listings WHERE folder = ? AND deep", (above,))
+        levels = [(place, as_of_ms) for place in places if place.startswith(above)]
+        db.executemany("INSERT OR IGNORE INTO listings VALUES (?, 0, ?)", levels)
 
 
 def _add_folders(db: sqlite3.Connection, paths: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.errors import AppError, DiskFull, LocalTrouble, Unwritable
 from traindeck.domain.texts import text
 from traindeck.runtime.files import local_errors, our_folder
 
@@ -16,13 +16,18 @@ class Paths:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.database = home / "records.db"
+        self.runs = home / "runs"
         self.transfers = home / "transfers.db"
         self.transfer_locks = home / "transfers"
         self.events = home / "events.db"
         self.settings = home / "settings.json"
+        self.prices = home / "prices.toml"
         self.lab = home / "lab"
         self.bundles = home / "bundles"
+        self.adopted = home / "adopted"  # code on its way from OBS; what is left in it may be deleted
         self.index = home / "index"  # what is known of buckets; may be deleted at any time
+        self.templates = home / "templates"
+        self.offers = home / "offers"  # what accounts offered last; may be deleted at any time
         self.dragged = home / "dragged"  # files on their way to another program; may be deleted a while after
         self.app_log = home / "log" / "traindeck.log"
         self.sample = home / "sample" / "digits"
@@ -36,19 +41,32 @@ class Paths:
         return cls(Path(platformdirs.user_data_dir("TrainDeck", appauthor=False)))
 
     def run(self, run_id: str) -> Path:
-        return self.home / "runs" / run_id
+        return self.runs / run_id
 
     def run_log(self, run_id: str, task: str) -> Path:
         return self.run(run_id) / "log" / f"{task}.log"
 
-    def make(self) -> None:
-        """Create the folder for the owner alone; a home that cannot be written to fails here, not later."""
-        with local_errors(self.home, text("Repair it, or specify another folder with TRAINDECK_HOME.")):
+    def make(self) -> AppError | None:
+        """Create the folder for the owner alone; the answer is why nothing can be written in one that is there.
+
+        What is live must be seen and stopped even then, so only a home that is of no use at all fails here.
+        """
+        repair = text("Repair it, or specify another folder with TRAINDECK_HOME.")
+        with local_errors(self.home, repair):
             our_folder(self.home)
             _close(self.home)
-            probe = self.home / f".probe-{os.getpid()}"
-            probe.write_bytes(b"")
-            probe.unlink()
+        try:
+            with local_errors(self.home, repair):
+                probe = self.home / f".probe-{os.getpid()}"
+                try:
+                    probe.write_bytes(b"?")
+                finally:
+                    probe.unlink(missing_ok=True)
+        except (DiskFull, Unwritable) as trouble:
+            if not self.database.exists():
+                raise
+            return trouble
+        return None
 
 
 def _close(home: Path) -> None:

@@ -3,78 +3,123 @@
 from __future__ import annotations
 
 import json
-import logging
 import sqlite3
-from collections.abc import Callable
-from dataclasses import fields, replace
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
-from traindeck.domain import errors as kept_errors
-from traindeck.domain.errors import InvalidInput, NotFound
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.checks import AcceptedFinding, CheckLevel
-from traindeck.domain.jobs.job import Isolation, Run, RunState
-from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.errors import AppError, NotFound
+from traindeck.domain.jobs.comparison import DataPrint
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.run_query import MeasuredRun, Metric, RunQuery
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.store.database import database_errors, transaction
-
-log = logging.getLogger(__name__)
+from traindeck.store.records import REBUILD, RecordsFile
+from traindeck.store.run_queries import OVER, statement
+from traindeck.store.run_rows import column, row_of, run_of
 
 Result = TypeVar("Result")
-_COLUMNS = tuple(field.name for field in fields(Run))
-_TIMES = ("created", "submitted", "started", "ended", "checked")
-_OVER = tuple(state.value for state in RunState if state.is_over)
+_AT_ONCE = 500
+_KEPT_IN_FOLDER = frozenset({"job_id", "note", "tags", "starred", "spec", "bundle"})
+"""What is worth the folder's own record beside the end of a run."""
 
 
 class RunStore:
     """Runs through one writer thread, so that no two writes of a program meet."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path, writer: BlockingCalls) -> None:
-        self._db = db
-        self._path = path
+    def __init__(self, records: RecordsFile, writer: BlockingCalls) -> None:
+        self._records = records
         self._writer = writer
 
-    async def _with(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        def call(_: object) -> Result:
-            with database_errors(self._path):
-                return work(self._db)
+    @property
+    def trouble(self) -> AppError | None:
+        """Why nothing can be written now."""
+        return self._records.trouble
 
-        return await self._writer.run(call)
+    @property
+    def recovered(self) -> Text | None:
+        """That the records were damaged, and what became of them."""
+        return self._records.recovered
+
+    async def open(self) -> None:
+        await self._writer.run(lambda _: self._records.open())
+
+    def close(self) -> None:
+        """After the last call has come back."""
+        self._records.close()
+
+    async def _read(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        return await self._writer.run(lambda _: self._records.read(work))
+
+    async def _write(
+        self, run_id: str, work: Callable[[sqlite3.Connection], Result], *, on_disk: bool = False
+    ) -> Result:
+        return await self._writer.run(lambda _: self._records.write(work, run_id, on_disk=on_disk))
+
+    async def write_what_was_not(self) -> bool:
+        """Whether everything is on the disk now."""
+        return await self._writer.run(lambda _: self._records.write_what_was_not())
+
+    async def make_copy(self, day: date) -> None:
+        """Once a day, of which it is known that it opens."""
+        await self._writer.run(lambda _: self._records.make_copy(day))
 
     async def add(self, run: Run) -> Run:
-        row = {name: _column(name, getattr(run, name)) for name in _COLUMNS if name != "number"}
+        """Write down what is about to be sent; where that is not possible, it must not be sent."""
+        return await self._add(run, None, on_disk=True)
+
+    async def take_in(self, run: Run, document: Mapping[str, object] | None = None) -> Run:
+        """A run that exists already, with the document of its job as the service has it."""
+        return await self._add(run, document, on_disk=False)
+
+    async def _add(self, run: Run, document: Mapping[str, object] | None, *, on_disk: bool) -> Run:
+        if not run.tags:
+            run = replace(run, tags=tuple(f"{key}={value}" if value else key for key, value in run.spec.tags))
+        row = {name: value for name, value in row_of(run).items() if name != "number"}
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
 
         def work(db: sqlite3.Connection) -> int:
-            with transaction(db):
-                number = db.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", row).lastrowid
-                _note(db, run)
+            number = db.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", row).lastrowid
+            _note(db, run)
+            if document is not None:
+                _put_document(db, run.id, document)
             assert number is not None
             return number
 
-        return replace(run, number=await self._with(work))
+        added = replace(run, number=await self._write(run.id, work, on_disk=on_disk))
+        await self._writer.run(lambda _: self._records.folders.write(row_of(added)))
+        return added
 
     async def change(self, run_id: str, **changes: Any) -> Run:
-        def work(db: sqlite3.Connection) -> Run:
-            with transaction(db):
-                before = _one(db, run_id)
-                if before is None:
-                    raise _forgotten()
-                after = replace(before, **changes)
-                row = {name: _column(name, getattr(after, name)) for name in changes}
-                settings = ", ".join(f"{name} = :{name}" for name in row)
-                db.execute(f"UPDATE runs SET {settings} WHERE id = :id", {**row, "id": run_id})
-                if (before.state, before.phase) != (after.state, after.phase):
-                    _note(db, after)
-            return after
+        return await self._change(run_id, changes, on_disk=False)
 
-        return await self._with(work)
+    async def change_on_disk(self, run_id: str, **changes: Any) -> Run:
+        """For what is of no use in memory alone, as that a request may have left."""
+        return await self._change(run_id, changes, on_disk=True)
+
+    async def _change(self, run_id: str, changes: Mapping[str, Any], *, on_disk: bool) -> Run:
+        def work(db: sqlite3.Connection) -> tuple[Run, Run]:
+            before = _one(db, run_id)
+            if before is None:
+                raise _forgotten()
+            after = replace(before, **changes)
+            row = {name: column(name, getattr(after, name)) for name in changes}
+            settings = ", ".join(f"{name} = :{name}" for name in row)
+            db.execute(f"UPDATE runs SET {settings} WHERE id = :id", {**row, "id": run_id})
+            if (before.state, before.phase) != (after.state, after.phase):
+                _note(db, after)
+            return before, after
+
+        before, after = await self._write(run_id, work, on_disk=on_disk)
+        if after.state.is_over or not _KEPT_IN_FOLDER.isdisjoint(changes):
+            changed = replace(before, checked=None) != replace(after, checked=None)
+            if changed:
+                await self._writer.run(lambda _: self._records.folders.write(row_of(after)))
+        return after
 
     async def get(self, run_id: str) -> Run | None:
-        return await self._with(lambda db: _one(db, run_id))
+        return await self._read(lambda db: _one(db, run_id))
 
     async def existing(self, run_id: str) -> Run:
         run = await self.get(run_id)
@@ -82,12 +127,23 @@ class RunStore:
             raise _forgotten()
         return run
 
-    async def all(self, limit: int | None = None) -> list[Run]:
-        return await self._select("ORDER BY number DESC LIMIT ?", (-1 if limit is None else limit,))
+    async def all(self, limit: int | None = None, before: int | None = None) -> list[Run]:
+        """Newest first; `before`: only those with smaller numbers."""
+        return await self._select(
+            "WHERE ? IS NULL OR number < ? ORDER BY number DESC LIMIT ?",
+            (before, before, -1 if limit is None else limit),
+        )
 
     async def live(self) -> list[Run]:
-        marks = ", ".join("?" for _ in _OVER)
-        return await self._select(f"WHERE state NOT IN ({marks}) ORDER BY number DESC", _OVER)
+        marks = ", ".join("?" for _ in OVER)
+        return await self._select(f"WHERE state NOT IN ({marks}) ORDER BY number DESC", OVER)
+
+    async def since(self, moment: datetime) -> list[Run]:
+        """Those of which something may have been after it."""
+        when = moment.astimezone(UTC).isoformat()
+        return await self._select(
+            "WHERE ended IS NULL OR julianday(ended) >= julianday(?) ORDER BY number DESC", (when,)
+        )
 
     async def matching(self, beginning: str) -> list[Run]:
         # A range, not LIKE: it uses the index and takes every character as it is.
@@ -97,11 +153,139 @@ class RunStore:
             (beginning, end, beginning, end),
         )
 
+    async def with_job(self, job_id: str) -> Run | None:
+        found = await self._select("WHERE job_id = ? AND job_id != '' ORDER BY number DESC LIMIT 1", (job_id,))
+        return found[0] if found else None
+
+    async def without_job(self, profile: str) -> list[Run]:
+        """Those of an account whose request may have left, and of which no job is known."""
+        open_states = (RunState.SUBMITTING.value, RunState.UNCONFIRMED.value)
+        return await self._select(
+            "WHERE profile = ? AND job_id = '' AND (submitted IS NOT NULL OR state IN (?, ?))", (profile, *open_states)
+        )
+
+    async def job_ids(self, profile: str) -> dict[str, str]:
+        """The run of each job of an account."""
+
+        def work(db: sqlite3.Connection) -> dict[str, str]:
+            found = db.execute("SELECT job_id, id FROM runs WHERE profile = ? AND job_id != ''", (profile,))
+            return {str(job): str(run) for job, run in found}
+
+        return await self._read(work)
+
+    async def using_bundle(self, bundle: str) -> list[str]:
+        """The runs that were made of this code."""
+
+        def work(db: sqlite3.Connection) -> list[str]:
+            found = db.execute("SELECT id FROM runs WHERE bundle = ? AND bundle != ''", (bundle,))
+            return [str(run_id) for (run_id,) in found]
+
+        return await self._read(work)
+
+    async def bundles(self) -> set[str]:
+        """All code that a run refers to."""
+
+        def work(db: sqlite3.Connection) -> set[str]:
+            return {str(bundle) for (bundle,) in db.execute("SELECT DISTINCT bundle FROM runs WHERE bundle != ''")}
+
+        return await self._read(work)
+
+    async def found(self, query: RunQuery) -> list[Run]:
+        sql, values = statement(query)
+        return await self._read(lambda db: [run_of(row) for row in db.execute(sql, values)])
+
     async def remove(self, run_id: str) -> None:
-        await self._with(lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
+        await self._write(run_id, lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
+        await self._writer.run(lambda _: self._records.folders.forget(run_id))
+
+    # -- beside a run --------------------------------------------------------------------
+
+    async def document(self, run_id: str) -> dict[str, Any] | None:
+        """Of its job, as the service told it when the run was taken in."""
+
+        def work(db: sqlite3.Connection) -> dict[str, Any] | None:
+            row = db.execute("SELECT document FROM documents WHERE run_id = ?", (run_id,)).fetchone()
+            try:
+                found = json.loads(row[0]) if row else None
+            except ValueError:
+                return None
+            return found if isinstance(found, dict) else None
+
+        return await self._read(work)
+
+    async def keep_document(self, run_id: str, document: Mapping[str, object]) -> None:
+        await self._write(run_id, lambda db: _put_document(db, run_id, document))
+
+    async def measured(self, runs: Sequence[Run]) -> list[MeasuredRun]:
+        def work(db: sqlite3.Connection) -> dict[str, dict[str, Metric]]:
+            found: dict[str, dict[str, Metric]] = {run.id: {} for run in runs}
+            for start in range(0, len(runs), _AT_ONCE):
+                part = [run.id for run in runs[start : start + _AT_ONCE]]
+                marks = ", ".join("?" for _ in part)
+                for row in db.execute(f"SELECT * FROM metrics WHERE run_id IN ({marks}) ORDER BY name", part):
+                    found[row["run_id"]][row["name"]] = Metric(row["last"], row["lowest"], row["highest"])
+            return found
+
+        found = await self._read(work)
+        return [MeasuredRun(run, found[run.id]) for run in runs]
+
+    async def set_metrics(self, run_id: str, metrics: Mapping[str, Metric]) -> None:
+        rows = [(run_id, name, one.last, one.lowest, one.highest) for name, one in metrics.items()]
+
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?)", rows)
+
+        await self._write(run_id, work)
+
+    async def data_prints(self, run_id: str) -> dict[str, DataPrint]:
+        """What its inputs held when somebody looked, about the time it was sent."""
+
+        def work(db: sqlite3.Connection) -> dict[str, DataPrint]:
+            rows = db.execute("SELECT * FROM data_prints WHERE run_id = ?", (run_id,)).fetchall()
+            return {
+                row["input"]: DataPrint(
+                    row["place"],
+                    datetime.fromisoformat(row["taken"]),
+                    row["count"],
+                    row["size_bytes"],
+                    datetime.fromisoformat(row["newest"]) if row["newest"] else None,
+                    row["digest"],
+                    bool(row["is_whole"]),
+                )
+                for row in rows
+            }
+
+        return await self._read(work)
+
+    async def keep_data_print(self, run_id: str, name: str, found: DataPrint) -> None:
+        newest = found.newest.isoformat() if found.newest else None
+        values = (found.place, found.taken.isoformat(), found.count, found.size_bytes, newest, found.digest)
+        row = (run_id, name, *values, int(found.is_whole))
+
+        def work(db: sqlite3.Connection) -> None:
+            if _one(db, run_id) is not None:
+                db.execute("INSERT OR REPLACE INTO data_prints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+        await self._write(run_id, work)
+
+    async def fact(self, name: str) -> str:
+        """What is known of the records themselves; empty where it is not."""
+
+        def work(db: sqlite3.Connection) -> str:
+            row = db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+            return str(row[0]) if row else ""
+
+        return await self._read(work)
+
+    async def set_fact(self, name: str, value: str) -> None:
+        await self._write("", lambda db: db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value)))
+
+    async def lost_at(self) -> str:
+        """When the records were made anew, so that jobs of this computer may be missing; empty: never."""
+        return await self.fact(REBUILD)
 
     async def _select(self, rest: str, values: tuple[object, ...]) -> list[Run]:
-        return await self._with(lambda db: [_run(row) for row in db.execute(f"SELECT * FROM runs {rest}", values)])
+        return await self._read(lambda db: [run_of(row) for row in db.execute(f"SELECT * FROM runs {rest}", values)])
 
 
 def _forgotten() -> NotFound:
@@ -110,80 +294,16 @@ def _forgotten() -> NotFound:
 
 def _one(db: sqlite3.Connection, run_id: str) -> Run | None:
     row = db.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
-    return _run(row) if row else None
+    return run_of(row) if row else None
 
 
 def _note(db: sqlite3.Connection, run: Run) -> None:
     db.execute(
         "INSERT INTO transitions (run_id, at, state, reason) VALUES (?, strftime('%Y-%m-%dT%H:%M:%fZ'), ?, ?)",
-        (run.id, run.phase or run.state.value, _column("reason", run.reason)),
+        (run.id, run.phase or run.state.value, column("reason", run.reason)),
     )
 
 
-def _column(name: str, value: Any) -> object:
-    if name == "spec":
-        return job_file.to_toml(value)
-    if name == "accepted":
-        return json.dumps([_written_finding(one) for one in value], ensure_ascii=False)
-    if name == "tasks":
-        return json.dumps(value)
-    if name == "reason":
-        return kept_errors.words_to_json(value)
-    return value.isoformat() if isinstance(value, datetime) else value
-
-
-def _run(row: sqlite3.Row) -> Run:
-    """What can be read of it: one damaged row, or one of a newer TrainDeck, must not hide the others."""
-    values: dict[str, Any] = {name: row[name] for name in _COLUMNS}
-    damaged: list[str] = []
-
-    def read(name: str, reading: Callable[[Any], Any], otherwise: object) -> None:
-        try:
-            values[name] = reading(row[name])
-        except (InvalidInput, ValueError, TypeError, KeyError) as error:
-            log.warning("run %s: %s cannot be read: %s", row["id"], name, error)
-            damaged.append(name)
-            values[name] = otherwise
-
-    read("spec", job_file.recall, JobSpec(name=str(row["name"])))
-    read("state", RunState, RunState.UNKNOWN)
-    read("tasks", _tasks, ("worker-0",))
-    read("reason", kept_errors.words_from_json, "")
-    read("accepted", _findings, ())
-    read("isolation", Isolation, Isolation.UNKNOWN)
-    read("duration_ms", lambda value: None if value is None else int(value), None)
-    for name in _TIMES:
-        read(name, lambda value: datetime.fromisoformat(value) if value else None, None)
-    if values["created"] is None:
-        values["created"] = datetime.fromtimestamp(0, UTC)
-    if damaged:
-        reason = text(
-            "The record of this run is damaged or was written by a newer TrainDeck: {names}.", names=", ".join(damaged)
-        )
-        before = values["reason"]
-        values["reason"] = Text("{damage} {before}", {"damage": reason, "before": before}) if before else reason
-    return Run(**values)
-
-
-def _written_finding(one: AcceptedFinding) -> dict[str, str]:
-    title, fact = kept_errors.words_to_json(one.title), kept_errors.words_to_json(one.fact)
-    return {"check": one.check, "level": one.level.value, "title": title, "fact": fact}
-
-
-def _findings(value: str) -> tuple[AcceptedFinding, ...]:
-    return tuple(
-        AcceptedFinding(
-            str(one["check"]),
-            CheckLevel(one["level"]),
-            kept_errors.words_from_json(str(one["title"])),
-            kept_errors.words_from_json(str(one["fact"])),
-        )
-        for one in json.loads(value)
-    )
-
-
-def _tasks(value: str) -> tuple[str, ...]:
-    tasks = json.loads(value)
-    if not isinstance(tasks, list):
-        raise ValueError(value)
-    return tuple(str(task) for task in tasks)
+def _put_document(db: sqlite3.Connection, run_id: str, document: Mapping[str, object]) -> None:
+    content = json.dumps(document, ensure_ascii=False)
+    db.execute("INSERT OR REPLACE INTO documents (run_id, document) VALUES (?, ?)", (run_id, content))

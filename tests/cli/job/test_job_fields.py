@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.cli_commands import Traindeck
+from support.servers.lab_control import Control
+from traindeck.assembly import data_core
 from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.services.http import calls
 
 
 def test_every_field_is_explained_in_both_languages(traindeck: Traindeck) -> None:
@@ -44,3 +49,21 @@ def test_what_is_wrong_with_a_form_is_said_before_anything_is_sent(traindeck: Tr
     ):
         assert said in traindeck("job", "submit", "p", "--set", setting).must_be(code).said
     assert traindeck("job", "ls", "--json").must_be(0).document == []
+
+
+def test_engines_and_flavors_are_filtered_and_known_without_the_service(
+    traindeck: Traindeck, lab: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_core, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(calls, "FIRST_S", 0.001)
+    found = traindeck("flavors", "--filter", "ascend 8*", "--json").must_be(0).document
+    assert [one["id"] for one in found] == ["modelarts.kat1.8xlarge.public"]
+    assert found[0]["cards"] == 8 and found[0]["disk"] == "3200 GB"
+    assert [one["name"] for one in traindeck("engines", "--filter", "local", "--json").must_be(0).document] == [
+        "Local-Python"
+    ]
+    Control(tmp_path / "home" / "lab").rules(
+        {"kind": "error", "service": "modelarts", "status": 503, "code": "x", "count": 0}
+    )
+    later = traindeck("flavors", "--filter", "ascend 8*", "--json").must_be(0)
+    assert later.document == found and "This is what was offered on 20" in later.said

@@ -15,7 +15,7 @@ from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs import submission
-from traindeck.store.database import open_database
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 SPEC = JobSpec(name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),))
@@ -27,9 +27,8 @@ def left_behind(home: Path, state: RunState, profile: str) -> None:
     async def write() -> None:
         writer = BlockingCalls(1, "records")
         try:
-            database = await writer.run(lambda _: open_database(home / "records.db"))
-            with closing(database):
-                records = RunStore(database, home / "records.db", writer)
+            with closing(RunStore(RecordsFile(home / "records.db", home / "runs"), writer)) as records:
+                await records.open()
                 await records.add(Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC)))
         finally:
             writer.close()
@@ -60,15 +59,33 @@ def test_one_that_cannot_be_looked_for_stays_unknown_and_blocks_nothing(
     assert traindeck("job", "wait", "last", "--json").must_be(4).error["kind"] == "not_found"
 
 
-def test_one_that_is_not_at_the_service_is_looked_for_again(
+def test_one_that_is_not_at_the_service_is_settled_with_the_time_of_its_answer(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(submission, "LOOK_UPS_S", (0.01, 0.02))
+    monkeypatch.setattr(submission, "LOOK_UPS_S", (0.0, 0.0))
     left_behind(tmp_path / "home", RunState.UNCONFIRMED, "lab")
-    for words in (("job", "show", "last"), ("job", "wait", "last")):
-        answer = traindeck(*words)
-        assert answer.code == (0 if "show" in words else 1)
-        assert "Checking again" in answer.said and "was not found" in answer.said
+    shown = traindeck("job", "show", "last").must_be(0)
+    assert "Checking again" in shown.said and "responded that it has no job of this name" in shown.said
+    assert "responded that it has no job of this name" in shown.out
+    waited = traindeck("job", "wait", "last", "--json").must_be(1)
+    assert waited.document["state"] == "NotSent"
+
+
+@pytest.mark.parametrize("state", [RunState.SUBMITTING, RunState.UNCONFIRMED])
+def test_one_of_which_nothing_is_known_is_let_go_of_after_a_warning(
+    traindeck: Traindeck, tmp_path: Path, state: RunState
+) -> None:
+    left_behind(tmp_path / "home", state, "gone")
+    refused = traindeck("job", "rm", "last").must_be(2)
+    assert "If its job exists, it goes on and is charged" in refused.said and "--yes" in refused.said
+    assert traindeck("job", "rm", "last", "--yes", "--json").must_be(0).document["removed"] is True
+    assert traindeck("job", "ls", "--json").must_be(0).document == []
+
+
+def test_another_one_beside_it_wants_a_yes(traindeck: Traindeck, tmp_path: Path) -> None:
+    left_behind(tmp_path / "home", RunState.UNCONFIRMED, "gone")
+    refused = traindeck("job", "rerun", "last").must_be(2)
+    assert "it may run and be charged already" in refused.said and "--yes" in refused.said
 
 
 def test_what_was_known_last_is_shown_when_no_answer_comes_in_time(

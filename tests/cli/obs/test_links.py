@@ -99,7 +99,7 @@ def test_links_are_kept_and_come_back(traindeck: Traindeck, tmp_path: Path, buck
     assert (tmp_path / "single/file").readlink() == Path("z.txt")
     (tmp_path / "down/real/b.rclonelink").write_bytes(b"a file")
     odd = traindeck("obs", "cp", "down", THERE, *kept)
-    assert odd.code != 0 and "called as links are" in odd.said
+    assert odd.code != 0 and "reserved for links" in odd.said
 
 
 def test_links_to_themselves_come_back_as_often_as_one_likes(

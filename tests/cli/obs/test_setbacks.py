@@ -187,7 +187,7 @@ def test_a_server_without_tls_ends_at_once(traindeck: Traindeck, data: Path, com
     ("command", "script", "reason"),
     [
         *each_with(busy, "HTTP 503"),
-        *each_with(wrong_etag, "damaged", of=("cp up", "sync up", "mv up")),
+        *each_with(wrong_etag, "corrupted", of=("cp up", "sync up", "mv up")),
         *each_with(breaks_off, "lost", of=("cp down", "cat")),
     ],
 )

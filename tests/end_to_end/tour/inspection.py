@@ -40,7 +40,7 @@ _HEADER_PADDING = 4
 
 def faults(top: QWidget) -> list[str]:
     """All that is wrong with what is in sight, each in a line."""
-    return [*cut(top), *overlapping(top), *without_name(top)]
+    return [*cut(top), *overlapping(top), *without_name(top), *beyond_screen(top)]
 
 
 def in_sight(top: QWidget) -> Iterator[QWidget]:
@@ -66,7 +66,7 @@ def overlapping(top: QWidget) -> list[str]:
     for widget in in_sight(top):
         if isinstance(widget, QMainWindow):
             continue  # docks behind others stand far outside
-        children = [one for one in _in_layout(widget.layout()) if one.isVisible() and one.parentWidget() is widget]
+        children = [one for one in _laid_out(widget) if one.isVisible()]
         for at, one in enumerate(children):
             if not widget.rect().adjusted(-_SLACK, -_SLACK, _SLACK, _SLACK).contains(one.geometry()):
                 found.append(f"outside: {_where(one)} at {_box(one.geometry())} of {_box(widget.rect())}")
@@ -75,6 +75,14 @@ def overlapping(top: QWidget) -> list[str]:
                 if common.width() > _SLACK and common.height() > _SLACK:
                     found.append(f"overlap: {_where(one)} and {_where(other)} in {_box(common)}")
     return found
+
+
+def beyond_screen(top: QWidget) -> list[str]:
+    """A window of which no window manager could show all."""
+    room, size = top.screen().availableGeometry(), top.frameGeometry()
+    if size.width() <= room.width() and size.height() <= room.height():
+        return []
+    return [f"too large: {_where(top)} is {_box(size)} on {_box(room)}"]
 
 
 def without_name(top: QWidget) -> list[str]:
@@ -149,7 +157,7 @@ def _is_told(widget: QWidget, words: str) -> bool:
 
 def _needs_name(widget: QWidget) -> bool:
     kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QTextEdit, QTabBar)
-    is_part = isinstance(widget.parentWidget(), QComboBox | QHeaderView) or isinstance(widget, QHeaderView)
+    is_part = isinstance(widget.parentWidget(), QComboBox | QHeaderView | QLineEdit) or isinstance(widget, QHeaderView)
     return isinstance(widget, kinds) and not is_part and widget.objectName() not in _OF_QT
 
 
@@ -159,6 +167,7 @@ _OF_QT = (
     "ScrollRightButton",
     "qt_spinbox_lineedit",
     "qt_menubar_ext_button",
+    "qt_tableview_cornerbutton",
 )
 
 
@@ -175,18 +184,20 @@ def _name(widget: QWidget) -> str:
     return next(buddies, "")
 
 
-def _in_layout(layout: QLayout | None) -> Iterator[QWidget]:
+def _laid_out(widget: QWidget) -> list[QWidget]:
+    """Its children that a layout of it has placed. The items of a layout are not asked for: Qt deletes them without
+    a word to Python, and what stands at their address next would be taken for one of them."""
+    layout = widget.layout()
     if layout is None:
-        return
-    for at in range(layout.count()):
-        item = layout.itemAt(at)
-        if item is None:
-            continue
-        if (widget := item.widget()) is not None:
-            if not isinstance(widget, QScrollBar | QSplitterHandle | QSizeGrip):
-                yield widget
-        elif (inner := item.layout()) is not None:
-            yield from _in_layout(inner)
+        return []
+    layouts = [layout, *layout.findChildren(QLayout)]
+    children = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return [
+        child
+        for child in children
+        if not isinstance(child, QScrollBar | QSplitterHandle | QSizeGrip)
+        and any(one.indexOf(child) >= 0 for one in layouts)
+    ]
 
 
 def _where(widget: QWidget) -> str:

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import dump
 
 from end_to_end.tour.inspection import cut, overlapping, without_name
 
@@ -89,6 +90,28 @@ def test_neighbours_over_each_other_are_found(qapp: QApplication) -> None:
     assert [line.split(":")[0] for line in overlapping(top)] == ["overlap"]
     other.move(one.pos().x(), top.height() - 4)
     assert [line.split(":")[0] for line in overlapping(top)] == ["outside"]
+
+
+def test_neighbours_of_a_layout_in_another_are_found(qapp: QApplication) -> None:
+    one, other, top = QPushButton("one"), QPushButton("other"), QWidget()
+    row = QHBoxLayout()
+    for widget in (one, other):
+        row.addWidget(widget)
+    QVBoxLayout(top).addLayout(row)
+    top.show()
+    qapp.processEvents()
+    assert overlapping(top) == []
+    other.move(one.pos())
+    assert [line.split(":")[0] for line in overlapping(top)] == ["overlap"]
+
+
+def test_it_leaves_nothing_behind_that_qt_deletes_in_silence(qapp: QApplication) -> None:
+    """Python's object for an item of a layout outlives the item; what comes to that address is taken for it."""
+    top = shown(qapp, QPushButton("one"), QPushButton("other"))
+    layout = top.layout()
+    assert layout is not None
+    assert overlapping(top) == []
+    assert "QWidgetItem" not in dump(layout)
 
 
 def test_what_has_no_name_is_found(qapp: QApplication) -> None:

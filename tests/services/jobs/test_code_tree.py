@@ -11,8 +11,9 @@ import pytest
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.runtime.blocking import BlockingCalls, Cancelled, CancelToken
 from traindeck.services.jobs import code_tree
+from traindeck.services.jobs.code_limits import CodeLimits, Limit
 from traindeck.services.jobs.code_rules import LARGE_BYTES
-from traindeck.services.jobs.code_tree import CodeLimits, CodeTree, EntryKind, Limit, scan_code, scanned
+from traindeck.services.jobs.code_tree import CodeTree, EntryKind, scan_code, scanned
 
 needs_rights = pytest.mark.skipif(
     os.name == "nt" or (hasattr(os, "geteuid") and os.geteuid() == 0), reason="root reads everything"

@@ -139,3 +139,24 @@ def test_odd_engines_and_flavors_are_read() -> None:
     )
     assert (flavor.name, flavor.max_nodes, flavor.accelerator, flavor.cores) == ("f", 4, "8 × Snt9 32GB", None)
     assert flavor.memory == ""
+
+
+def test_all_that_is_told_of_a_specification_is_kept() -> None:
+    flavor = flavor_of(
+        {
+            "flavor_id": "modelarts.p3.large.public.free",
+            "flavor_type": "GPU",
+            "billing": {"code": "modelarts.vm.gpu.free", "unit_num": 1},
+            "flavor_info": {
+                "cpu": {"arch": "x86", "core_num": 8},
+                "gpu": {"unit_num": 1, "product_name": "V100", "memory": "32GB"},
+                "disk": {"size": "3200", "unit": "GB"},
+            },
+            "support_engines": '["PyTorch"]',
+            "attributes": {"sold_out": "true"},
+        }
+    )
+    assert (flavor.cards, flavor.card, flavor.card_memory, flavor.disk) == (1, "V100", "32GB", "3200 GB")
+    assert (flavor.arch, flavor.is_free, flavor.billing_code) == ("x86", True, "modelarts.vm.gpu.free")
+    assert (flavor.engines, flavor.attributes) == (("PyTorch",), (("sold_out", "true"),))
+    assert flavor_of({"support_engines": "[", "attributes": []}).engines == ()

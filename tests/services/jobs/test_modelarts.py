@@ -36,7 +36,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text
 from traindeck.services.accounts.connections import Connection
 from traindeck.services.http import bounds
-from traindeck.services.jobs.modelarts import adapter as modelarts
+from traindeck.services.jobs.modelarts import job_search
 from traindeck.services.jobs.modelarts.adapter import find_project
 from traindeck.services.jobs.modelarts.documents import engine_of, flavor_of, remote_job
 
@@ -139,7 +139,7 @@ async def test_a_name_is_found_exactly_and_a_second_job_of_it_is_a_conflict(way:
 
 
 async def test_a_name_is_found_on_a_later_page(way: Way, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelarts, "PAGE_JOBS", 2)
+    monkeypatch.setattr(job_search, "PAGE_JOBS", 2)
     code = await code_in(way, name)
     with way.training() as training:
         jobs = [await training.create(name + end, spec(code.bucket), code) for end in ("", "-1", "-2", "-3", "-4")]

@@ -58,15 +58,15 @@ async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes
         bench.watch_runs()
         run = await bench.watch.until_over((await bench.submitted(code_in(tmp_path / "code", WRITER))).id)
         assert run.state is RunState.COMPLETED
-        outputs = {entry.path.name for entry in await bench.run_service.outputs(run.id)}
+        outputs = {entry.path.name for entry in await bench.run_service.outputs.listed(run.id)}
         assert {"model.bin", "备注.txt"} <= outputs
         told: list[tuple[str, Path]] = []
-        files = await bench.run_service.fetch(
-            run.id, tmp_path / "home" / "到", lambda source, into: told.append((str(source), into))
+        fetched = await bench.run_service.outputs.fetch(
+            run.id, tmp_path / "home" / "到", on_folder=lambda source, into: told.append((str(source), into))
         )
         assert (tmp_path / "home" / "到" / "model.bin").read_bytes() == bytes(range(256)) * 40
         assert (tmp_path / "home" / "到" / "deep" / "备注.txt").read_text(encoding="utf-8") == "done"
-        assert len(files) == 2
+        assert len(fetched.files) == 2
         assert told == [(f"obs://{BUCKET}/out/{run.name}/", tmp_path / "home" / "到")]
         gone: list[str] = []
         bench.watch.gone.add(gone.append)
@@ -106,7 +106,7 @@ async def test_several_outputs_go_into_folders_of_their_names(way: Way, tmp_path
         run = await bench.records.add(replace(recorded("aa11", "several"), spec=spec(outputs=outputs)))
         for name in ("train_url", "metrics"):
             await way.put(name.encode(), ObjectPath(BUCKET, f"{name}/several/file"))
-        await bench.run_service.fetch(run.id, tmp_path / "to")
+        await bench.run_service.outputs.fetch(run.id, tmp_path / "to")
         assert (tmp_path / "to" / "train_url" / "file").read_bytes() == b"train_url"
         assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"
 
@@ -118,5 +118,5 @@ async def test_an_output_that_is_not_there_does_not_keep_the_others_away(way: Wa
         run = await bench.records.add(replace(recorded("aa11", "partly"), spec=spec(outputs=outputs)))
         await way.put(b"metrics", ObjectPath(BUCKET, "metrics/partly/file"))
         with pytest.raises(NotFound, match="none/partly"):
-            await bench.run_service.fetch(run.id, tmp_path / "to")
+            await bench.run_service.outputs.fetch(run.id, tmp_path / "to")
         assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,16 +39,19 @@ from traindeck.domain.errors import (
     AppError,
     Conflict,
     InvalidInput,
+    LocalTrouble,
     NotFound,
     ServiceTrouble,
+    Throttled,
     Unreachable,
 )
-from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job import CodeOf, Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import CHINESE, Text
 from traindeck.runtime import language
 from traindeck.services.http import calls as retrying
+from traindeck.services.jobs.locks import held
 
 ABOUT_SENDING = re.compile(f"{CREATES.pattern}|{SEARCHES.pattern}")
 NAME_EXISTS = Answer(
@@ -89,7 +93,7 @@ async def test_a_job_is_recorded_uploaded_and_sent_once(lab: LabProcess, way: Wa
         assert run == await bench.records.get(run.id)
         assert ObjectPath.parse(run.code_url).join("train.py").key in await bench.objects("traindeck/code/")
         assert count(proxy, CREATES) == await jobs_named(way, run.name) == 1
-    assert stages[0].startswith("Checking") and stages[1].startswith("Freezing") and stages[-1].startswith("Submitting")
+    assert stages[0].startswith("Checking") and stages[-1].startswith("Submitting")
 
 
 async def test_the_code_is_that_of_the_click(way: Way, code: Path, tmp_path: Path) -> None:
@@ -220,7 +224,8 @@ async def test_an_answer_that_is_lost_is_looked_up_and_never_sent_again(
         assert await jobs_named(way, run.name) == arrived
         assert stages[-1] == "No response. Checking whether the job was submitted…"
         if not arrived:
-            assert run.state is RunState.UNCONFIRMED and "may exist and be charged" in str(run.reason)
+            assert run.state is RunState.NOT_SENT and "responded that it has no job of this name" in str(run.reason)
+            assert run.checked and f"{run.checked.astimezone():%Y-%m-%d %H:%M}" in str(run.reason)
             assert count(proxy, SEARCHES) == 4  # at each of the moments
 
 
@@ -248,21 +253,198 @@ async def test_one_that_could_not_be_looked_up_is_found_later(
         assert await bench.submission.settle() == []
 
 
-async def test_one_that_never_arrived_stays_unconfirmed_and_can_be_asked_about(
+async def test_one_that_never_arrived_is_settled_and_a_late_one_is_taken_back(
     lab: LabProcess, way: Way, code: Path, tmp_path: Path
 ) -> None:
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
         await bench.prepare()
         proxy.faults.append(Reset())
         run = await bench.submitted(code)
-        assert run.state is RunState.UNCONFIRMED
+        assert run.state is RunState.NOT_SENT and not run.job_id
         assert await bench.submission.settle() == []
-        assert (await bench.submission.check_again(run.id)).state is RunState.UNCONFIRMED
+        assert await bench.submission.check_again(run.id) == run
         with way.training() as training:
-            job = await training.create(run.name, run.spec, ObjectPath.parse(run.code_url))
-        assert (await bench.submission.check_again(run.id)).job_id == job.id
+            late = await training.create(run.name, run.spec, ObjectPath.parse(run.code_url))
+            other = replace(late, id="1234", name="somebody-elses")
+        assert await bench.submission.claim("another account", [late]) == []
+        (claimed,) = await bench.submission.claim(LAB, [other, late])
+        assert claimed.id == run.id and claimed.job_id == late.id and claimed.state.is_remote and not claimed.reason
+        assert await bench.submission.claim(LAB, [other, late]) == []
         with pytest.raises(NotFound):
             await bench.submission.check_again("nobody")
+
+
+async def test_a_look_before_its_time_is_over_settles_nothing(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with Bench(tmp_path / "home", way, look_ups_s=(30.0, 60.0)) as bench:
+        run = replace(an_intent(state=RunState.UNCONFIRMED), submitted=datetime.now(UTC))
+        await bench.records.add(run)
+        assert (await bench.submission.check_again(run.id)).state is RunState.UNCONFIRMED
+
+
+async def test_while_the_service_does_not_answer_it_stays_unconfirmed_and_is_looked_up_again(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.only = ABOUT_SENDING
+        looks = len(SOON_S) * retrying.TRIES
+        proxy.faults.extend([Reset(), *[Answer(503, b"busy")] * looks])
+        run = await bench.submitted(code)
+        assert run.state is RunState.UNCONFIRMED
+        proxy.faults.extend([Answer(503, b"busy")] * retrying.TRIES)
+        with pytest.raises(ServiceTrouble):
+            await bench.submission.settle()
+        assert (await bench.records.existing(run.id)).state is RunState.UNCONFIRMED
+        (settled,) = await bench.submission.settle()
+        assert settled.state is RunState.NOT_SENT and count(proxy, CREATES) == 1
+
+
+# -- the service takes no more for now --------------------------------------------------------
+
+
+THROTTLED = Answer(429, b'{"error_code": "ModelArts.2799", "error_msg": "slow"}', {"Content-Type": "application/json"})
+
+
+async def test_a_service_that_takes_no_more_for_now_is_asked_again(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        bench.submission.throttled_s = (0.01, 0.02)
+        asks_for_time = replace(THROTTLED, headers={**THROTTLED.headers, "Retry-After": "1"})
+        proxy.faults.extend([THROTTLED, asks_for_time, THROTTLED])
+        stages: list[str] = []
+        begin = time.monotonic()
+        run = await bench.submission.submit(spec(), code, stage=lambda words: stages.append(str(words)))
+        assert time.monotonic() - begin >= 1.0, "as long as it asked for"
+        assert run.state.is_remote and count(proxy, CREATES) == 4 and await jobs_named(way, run.name) == 1
+        assert sum("limiting requests. Trying again in 1 s" in words for words in stages) == 3
+
+
+async def test_who_asks_for_too_much_patience_is_told_of_at_once(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        proxy.faults.append(replace(THROTTLED, headers={**THROTTLED.headers, "Retry-After": "3600"}))
+        with pytest.raises(Throttled):
+            await bench.submitted(code)
+        await was_not_sent(bench, "limiting requests")
+        assert count(proxy, CREATES) == 1
+
+
+async def test_stopping_while_it_waits_for_its_turn_is_not_sent(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        bench.submission.throttled_s = (100.0, 100.0)
+        proxy.faults.append(THROTTLED)
+        waiting = asyncio.Event()
+
+        def stage(words: Text) -> None:
+            if "again in" in str(words):
+                waiting.set()
+
+        task = asyncio.ensure_future(bench.submission.submit(spec(), code, stage=stage))
+        await waiting.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await was_not_sent(bench, "Stopped before")
+
+
+# -- the disk -----------------------------------------------------------------------------------
+
+
+def nothing_can_be_written(bench: Bench) -> None:
+    """From now on, to the records; SQLite itself says so."""
+    disk = bench.records._records._disk
+    assert disk is not None
+    bench.records._writer._pool.submit(lambda: disk.execute("PRAGMA query_only = ON")).result()
+
+
+async def test_nothing_is_sent_when_the_intent_cannot_be_written(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+
+        def fill(run: Run) -> None:
+            if run.state is RunState.PREPARING:
+                nothing_can_be_written(bench)
+
+        bench.submission.changed.add(fill)
+        with pytest.raises(LocalTrouble):
+            await bench.submitted(code)
+        assert count(proxy, CREATES) == 0
+
+
+async def test_a_job_that_was_made_is_never_called_not_sent_for_want_of_room(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+
+        def fill(run: Run) -> None:
+            if run.state is RunState.SUBMITTING:
+                nothing_can_be_written(bench)
+
+        bench.submission.changed.add(fill)
+        run = await bench.submitted(code)
+        assert run.state.is_remote and run.job_id
+        assert (await bench.records.existing(run.id)).job_id == run.job_id
+        assert count(proxy, CREATES) == await jobs_named(way, run.name) == 1
+
+
+# -- letting go, and another one beside ------------------------------------------------------------
+
+
+async def test_one_of_which_nothing_is_known_can_be_let_go_of(way: Way, code: Path, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        run = an_intent(profile="gone", state=RunState.UNCONFIRMED)
+        await bench.records.add(run)
+        async with held(bench.paths.run(run.id) / "submission.lock", bench.disk):
+            with pytest.raises(Conflict, match="is being submitted"):
+                await bench.submission.abandon(run.id)
+        await bench.submission.abandon(run.id)
+        assert await bench.records.all() == []
+
+
+@pytest.mark.parametrize("state", [RunState.UNCONFIRMED, RunState.SUBMITTING])
+async def test_another_one_beside_an_unsettled_one_is_asked_about(
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path, state: RunState
+) -> None:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        first = await bench.submitted(code)
+        lost = replace(an_intent(state=state), submitted=datetime.now(UTC))
+        await bench.records.add(lost)
+        with pytest.raises(Conflict, match="not known whether"):
+            await bench.submission.rerun(first.id)
+        asked: list[str] = []
+
+        async def accept(beside: Sequence[Run]) -> bool:
+            asked.extend(run.name for run in beside)
+            return True
+
+        bench.submission.accept_beside = accept
+        assert (await bench.submission.rerun(first.id)).state.is_remote
+        assert asked == [lost.name] and count(proxy, CREATES) == 2
+
+
+async def test_the_code_of_now_is_that_of_the_folder(way: Way, code: Path, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        first = await bench.submitted(code)
+        (code / "new.py").write_text("1", encoding="utf-8")
+        then = await bench.submission.rerun(first.id)
+        now = await bench.submission.rerun(first.id, code=CodeOf.NOW)
+        assert then.bundle == first.bundle != now.bundle
+        assert now.resubmission_of == first.id and now.profile == first.profile
+        assert {file.path for file in (await bench.bundles.open(now.bundle)).files} == {"train.py", "new.py"}
 
 
 async def test_a_name_that_exists_is_ours_and_adopted(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
@@ -459,9 +641,9 @@ async def test_an_old_intent_is_looked_for_once_a_fresh_one_until_its_last_momen
         run = an_intent()
         await bench.records.add(replace(run, submitted=datetime.now(UTC) - timedelta(seconds=61)))
         async with asyncio.timeout(AT_ONCE_S):
-            assert await bench.submission.settle() == []
+            (settled,) = await bench.submission.settle()
         (after,) = await bench.records.all()
-        assert after.state is RunState.UNCONFIRMED
+        assert after == settled and after.state is RunState.NOT_SENT
 
 
 async def test_code_that_is_in_obs_is_used_as_it_is_and_nothing_of_this_computer_goes(

@@ -18,21 +18,21 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.logs import log_files
 from traindeck.services.logs.log_files import Gap
 from traindeck.services.logs.run_logs import RunLogs
-from traindeck.store.database import open_database
+from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 
 @asynccontextmanager
 async def logs_in(folder: Path) -> AsyncIterator[tuple[RunLogs, RunStore]]:
     writer, disk = BlockingCalls(1, "records"), BlockingCalls(2, "disk")
-    db = await writer.run(lambda _: open_database(folder / "records.db"))
-    records = RunStore(db, folder / "records.db", writer)
+    records = RunStore(RecordsFile(folder / "records.db", folder / "runs"), writer)
+    await records.open()
     try:
         yield RunLogs(records, lambda run_id, task: folder / run_id / f"{task}.log", disk), records
     finally:
         disk.close()
         writer.close()
-        db.close()
+        records.close()
 
 
 def look(whole: bytes, window: int = 5_000_000) -> LogChunk:

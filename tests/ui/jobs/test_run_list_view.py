@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -223,6 +223,17 @@ async def test_the_menu_offers_what_is_possible(tmp_path: Path, theme: Theme, qt
         offered["Open run"].trigger()
         assert opened[0].id == "r2"
         assert runs.state.selected == "r2"
+
+
+async def test_what_can_be_done_to_several_is_offered_for_several(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    many = [a_run(1), a_run(2, RunState.RUNNING), a_run(3, RunState.RUNNING)]
+    async with view_of(tmp_path, theme, qtbot, *many) as (_, runs, view):
+        view.rows.selectAll()
+        assert set(runs.chosen) == {"r1", "r2", "r3"}
+        offered = {without_mnemonic(one.text().partition("\t")[0]): one for one in view.menu().actions()}
+        assert set(offered) == {"Stop…", "Copy name", "Copy job ID", "Delete…", ""}
+        offered["Copy name"].trigger()
+        assert sorted(QGuiApplication.clipboard().text().splitlines()) == ["digits-1", "digits-2", "digits-3"]
 
 
 async def test_ten_thousand_runs_come_and_change_without_a_stall(

@@ -32,7 +32,8 @@ def contrast(one: str, other: str) -> float:
 TEXT_ON = [
     *((text, ground) for text in ("text", "dim", "link", "bad", "good", "warn") for ground in ("window", "surface")),
     *((text, "sunken") for text in ("text", "dim", "link", "bad", "good", "warn")),
-    *((text, "hover") for text in ("text", "link")),
+    *((text, "hover") for text in ("text", "dim", "link")),
+    *((text, "selection_idle") for text in ("text", "dim")),
     ("on_accent", "accent"),
     ("on_accent", "accent_hover"),
     ("on_selection", "selection"),

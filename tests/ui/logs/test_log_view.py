@@ -22,6 +22,7 @@ from traindeck.domain.jobs.job import LogChunk, Run, RunState
 from traindeck.ui.kit.edits import FIND, edit_of
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.logs.log_view import SLICE_LINES, FindBar, LogPane, LogView
+from traindeck.ui.shell.kept_widgets import KeptWidgets
 from traindeck.viewmodels.logs.log_feed import (
     LONGEST_LINE,
     MOST_LINES,
@@ -30,7 +31,9 @@ from traindeck.viewmodels.logs.log_feed import (
     count_in,
     folded,
     hits_in,
+    log_place,
 )
+from traindeck.viewmodels.shell.window_state import WindowState
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -94,6 +97,48 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot) -> AsyncIterator[Bench
         await until(lambda: feed.state.is_read)
         yield Bench(cloud, feed, view)
         feed.close()
+
+
+async def test_a_window_that_comes_later_shows_the_line_that_was_at_the_top(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        state = WindowState(tmp_path / "window.json")
+        KeptWidgets(state, on.view).take(on.view)
+        await on.write(*numbered(3000))
+        on.wheel(30)
+        await until(lambda: not on.feed.state.is_following)
+        top = on.top_line()
+        assert top.startswith("line 2")
+        on.view.close()  # what comes behind it was scrolled by nobody
+        await on.write(*numbered(3000, "more"))
+
+        later = window_after(on, theme, qtbot, state)
+        await until(lambda: later.top_line() == top)
+        assert not later.feed.state.is_following
+        assert not later.view.pane.pill.isVisible(), "what was there at the start is not new"
+        later.view.close()
+        later.feed.close()
+
+        # The service began the log anew, and it is shorter: nothing of it was seen before.
+        on.cloud.logs.file("r1", "worker-0").path.write_bytes(b"".join(b"new %d\n" % n for n in range(500)))
+        anew = window_after(on, theme, qtbot, state)
+        await until(lambda: anew.feed.lines_so_far().lines[-1:] == ("new 499",))
+        await until(lambda: anew.feed.state.is_following and anew.is_at_end)
+        anew.feed.close()
+
+
+def window_after(on: Bench, theme: Theme, qtbot: QtBot, state: WindowState) -> Bench:
+    """The same log in a program that was started again."""
+    feed = LogFeed(on.cloud.logs, on.cloud.watch, on.cloud.disk, on.cloud.scope)
+    feed.place_wanted = log_place(state.get("place.log"))
+    feed.show(RUN)
+    view = LogView(feed, theme)
+    qtbot.addWidget(view)
+    KeptWidgets(state, view).take(view)
+    view.resize(600, 400)
+    view.show()
+    return Bench(on.cloud, feed, view)
 
 
 def numbered(count: int, word: str = "line") -> list[str]:

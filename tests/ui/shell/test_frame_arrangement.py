@@ -31,6 +31,7 @@ from shiboken6 import isValid
 from support.frame_bench import BOTTOM, Frame, frame
 from support.qt_support import until
 from support.waiting import fail_with
+from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.shell.dock_titles import DockButtons, DockTitle
 from traindeck.ui.shell.main_window import SMALLEST_SIZE, make_frame
@@ -211,6 +212,27 @@ async def test_one_panel_gets_the_whole_window_and_gives_it_back(
             await until(lambda: at.window.tabs.width() == at.window.width())
 
 
+async def test_a_banner_stands_as_long_as_its_condition_whatever_is_arranged(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """Qt keeps with the docks whether the place of the banner is shown."""
+    async with TaskScope(fail_with) as scope:
+        with shown(qapp, scope, tmp_path) as at:
+            await in_sight(at)
+            place = at.window.notice_bar.parentWidget()
+            assert place is not None and not place.isVisible()
+            at.window.reset_layout()
+            assert not place.isVisible()
+            at.notices.hold("lab", text("The Lab is stopped."))
+            assert at.window.notice_bar.isVisible()
+            at.window.reset_layout()
+            assert at.window.notice_bar.isVisible()
+            qtbot.keyClick(at.window, Qt.Key.Key_F11)
+            at.notices.clear("lab")
+            qtbot.keyClick(at.window, Qt.Key.Key_F11)
+            assert not place.isVisible()
+
+
 @pytest.mark.parametrize("size", [SMALLEST_SIZE, (960, 540), (1024, 600), (1280, 800)])
 async def test_every_dock_can_be_reached_and_none_is_cut_off(
     qapp: QApplication, tmp_path: Path, size: tuple[int, int]
@@ -317,8 +339,12 @@ class Form(QWidget):
 _KEYS = (Qt.Key.Key_Tab, Qt.Key.Key_Down, Qt.Key.Key_Tab, Qt.Key.Key_Up, Qt.Key.Key_Right, Qt.Key.Key_Left)
 
 
-async def test_keys_reach_only_what_is_seen(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    """From every widget in sight, 500 times on: nothing hidden gets the keyboard, and no value of it changes."""
+@pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.long)])
+async def test_keys_reach_only_what_is_seen(qapp: QApplication, qtbot: QtBot, tmp_path: Path, is_whole: bool) -> None:
+    """From every widget in sight, 500 times on: nothing hidden gets the keyboard, and no value of it changes.
+
+    Short, it is 500 times in all.
+    """
     async with TaskScope(fail_with) as scope:
         theme_state = WindowState(tmp_path / "window.json")
         with frame(qapp, scope, tmp_path) as bench:
@@ -343,9 +369,10 @@ async def test_keys_reach_only_what_is_seen(qapp: QApplication, qtbot: QtBot, tm
             seen = [widget for widget in window.findChildren(QWidget) if widget.isVisible()]
             starts = [widget for widget in seen if widget.focusPolicy() & Qt.FocusPolicy.TabFocus]
             assert len(starts) > 12
-            for number, start in enumerate(starts * 3):
+            rounds = 1 + 500 // len(_KEYS) if is_whole else 1 + 500 // (len(starts) * 3 * len(_KEYS))
+            for number, start in enumerate(starts * (1 if is_whole else 3)):
                 start.setFocus(Qt.FocusReason.TabFocusReason)
-                for key in _KEYS * (1 + 500 // (len(starts) * 3 * len(_KEYS))):
+                for key in _KEYS * rounds:
                     before = {form: form.values() for form in everything if not form.isVisible()}
                     QTest.keyClick(qapp.focusWidget() or window, key)
                     focused = qapp.focusWidget()

@@ -40,7 +40,8 @@ from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.access_page import AccessPage, PolicyEditor
 from traindeck.ui.storage.bucket_view import BucketView, RemovalRows
-from traindeck.ui.storage.buckets import BucketDialogs, NewBucketDialog
+from traindeck.ui.storage.buckets import BucketDialogs
+from traindeck.ui.storage.new_bucket_dialog import NewBucketDialog
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree

@@ -36,6 +36,7 @@ from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.property_dialog import PropertyDialog, PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import BrowserView
+from traindeck.ui.storage.many_objects_pages import ManyChangesPage, ManySummaryPage
 from traindeck.ui.storage.object_pages import (
     WRITE,
     LinkPage,
@@ -43,7 +44,7 @@ from traindeck.ui.storage.object_pages import (
     ObjectGeneralPage,
     ObjectMetadataPage,
 )
-from traindeck.ui.storage.object_properties import ManyChangesPage, ManySummaryPage, ObjectPropertiesDialogs
+from traindeck.ui.storage.object_properties import ObjectPropertiesDialogs
 from traindeck.ui.storage.object_table import CLASS, NAME
 from traindeck.ui.storage.object_versions import ObjectStoragePage, ObjectVersionsPage
 from traindeck.viewmodels.shell.journal import Journal

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QInputDialog
 
 from support.folder_cloud import FolderCloud, code_folder, offline
@@ -21,9 +21,12 @@ from traindeck.domain.transfers.records import TransferState
 from traindeck.services.transfers import Transfer, Transfers
 from traindeck.ui.kit.table_models import SHARE_ROLE
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.transfers.transfer_commands import transfer_commands
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, TransferFilesDialog
 from traindeck.ui.transfers.transfer_view import TransferTableModel, TransferView
-from traindeck.viewmodels.transfers.transfer_list import PAGE, TransferList
+from traindeck.viewmodels.shell.commands import without_mnemonic
+from traindeck.viewmodels.shell.journal import Subject, Topic
+from traindeck.viewmodels.transfers.transfer_list import PAGE, TransferList, TransferRow
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
 def theme(qapp: QApplication) -> Iterator[Theme]:
     with light_theme(qapp) as theme:
         yield theme
+
+
+JUMPS: list[Topic] = []
 
 
 def start_upload(cloud: FolderCloud, source: Path) -> None:
@@ -52,7 +58,12 @@ def opened(
     cloud: FolderCloud, theme: Theme, qtbot: QtBot, source: Transfers | None = None
 ) -> tuple[TransferList, TransferView]:
     transfers = TransferList(source or cloud.transfers, cloud.scope)
-    view = TransferView(transfers, theme, User())
+    view: TransferView
+
+    def show_files(row: TransferRow) -> None:
+        TransferFilesDialog(transfers, row, theme, view).show()
+
+    view = TransferView(transfers, theme, transfer_commands(transfers, User(), show_files, JUMPS.append))
     qtbot.addWidget(view)
     view.resize(700, 200)
     view.show()
@@ -145,9 +156,11 @@ async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, 
         view.table.selectAll()
         assert {button for button in everything if button.isEnabled()} == {*everything} - {view.list}
         menu = view.menu()
-        offered = {action.text().partition("\t")[0]: action.isEnabled() for action in menu.actions() if action.text()}
+        entries = [action for action in menu.actions() if action.text()]
+        offered = {without_mnemonic(one.text().partition("\t")[0]): one.isEnabled() for one in entries}
         assert offered == {
             "Show the files": False,
+            "Show the target": False,
             "Start the planned transfer": False,
             "Pause": True,
             "Resume": True,
@@ -155,9 +168,47 @@ async def test_buttons_and_menu_offer_what_fits_the_chosen_rows(tmp_path: Path, 
             "Verify again": True,
             "Move to the front of the queue": True,
             "Cancel transfer": True,
+            "Remove from the list": True,
             "Clear finished": True,
         }
         menu.close()
+        transfers.close()
+
+
+async def test_a_transfer_leads_to_its_target_and_one_that_is_over_leaves_the_list_alone(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        transfers, view = opened(cloud, theme, qtbot)
+        rows = [
+            Transfer(4, Kind.UPLOAD, "/home/li/a", "obs://bucket/a", TransferState.RUNNING, "lab"),
+            Transfer(3, Kind.UPLOAD, "/home/li/b/", "obs://bucket/b/", TransferState.DONE, "lab"),
+            Transfer(2, Kind.DOWNLOAD, "obs://bucket/run.exe", "/home/li/run.exe", TransferState.DONE, "lab"),
+            Transfer(1, Kind.REMOVE, "obs://bucket/c", "", TransferState.DONE, "lab"),
+        ]
+        cloud.transfers._take(rows)
+        transfers.look()
+
+        def entry(words: str) -> QAction:
+            menu = view.menu()
+            return next(one for one in menu.actions() if without_mnemonic(one.text().partition("\t")[0]) == words)
+
+        JUMPS.clear()
+        for number in range(3):
+            view.table.selectRow(number)
+            entry("Show the target").trigger()
+        assert [
+            Topic(Subject.PLACE, "obs://bucket/a", "lab"),
+            Topic(Subject.PLACE, "obs://bucket/b/", "lab"),
+            Topic(Subject.FILE, "/home/li"),
+        ] == JUMPS, "a file is never opened: it may be a program"
+        view.table.selectRow(3)
+        assert not entry("Show the target").isEnabled()
+        view.table.selectRow(0)
+        assert not entry("Remove from the list").isEnabled(), "it is under way"
+        view.table.selectAll()
+        entry("Remove from the list").trigger()
+        assert [row.id for row in transfers.state.rows] == [4]
         transfers.close()
 
 
@@ -227,9 +278,9 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         view.table.selectRow(0)
         qtbot.mouseClick(view.verify, Qt.MouseButton.LeftButton)
         await until(lambda: len(transfers.state.rows) == 2 and transfers.state.live == 0)
-        assert view.model.index(0, TransferTableModel.FILES).data() == "1 differ · 1 verified"
+        assert view.model.index(0, TransferTableModel.FILES).data() == "1 differs · 1 verified"
         view.table.selectRow(0)
-        view.show_files()
+        view.list.click()
         dialog = view.findChildren(TransferFilesDialog)[-1]
         await until(lambda: dialog.model.rowCount() == 1)
         assert dialog.model.index(0, FilesModel.RESULT).data() == "Different"

@@ -307,7 +307,8 @@ async def test_a_check_that_could_not_run_is_not_passed(tmp_path: Path) -> None:
         cloud.jobs.trouble = offline()
         cloud.choices._kept.clear()
         form.load_offer()
-        await until(lambda: form.state.offer_trouble is not None)
+        await until(lambda: form.state.offer is not None and form.state.offer.trouble is not None)
+        assert "was offered on" in str(form.state.offer_words)
         assert (form.state.checks.open, form.state.checks.passed) == (2, checks.passed - 2)
 
 

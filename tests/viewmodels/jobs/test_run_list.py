@@ -135,7 +135,7 @@ async def test_times_tick_only_while_something_runs(tmp_path: Path) -> None:
 
 async def test_records_that_cannot_be_read_are_said_in_place(tmp_path: Path) -> None:
     async with list_of(tmp_path) as (cloud, runs):
-        await cloud.records._with(lambda db: db.execute("ALTER TABLE runs RENAME TO elsewhere"))
+        await cloud.records._read(lambda db: db.execute("ALTER TABLE runs RENAME TO elsewhere"))
         runs.refresh()
         await until(lambda: runs.state.trouble is not None)
         assert not runs.state.is_known

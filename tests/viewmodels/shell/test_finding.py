@@ -106,3 +106,17 @@ def test_ten_thousand_buckets_and_a_thousand_runs_are_searched_at_once() -> None
     # Some 30 ms of one core; a search that grows with more than the number of rows takes seconds.
     assert longest < 2
     assert finder.find("xlzy999")[0].title == "训练作业 999"
+
+
+def test_what_was_used_lately_is_so_at_the_next_start() -> None:
+    kept: dict[str, list[str]] = {}
+    recent = Recent()
+    recent.keep_with(None, lambda ids: kept.update(recent=list(ids)))
+    for entry_id in ("a", "b", "a"):
+        recent.use(entry_id)
+    later = Recent()
+    later.keep_with(kept["recent"], lambda _: None)
+    assert later.ids == ["a", "b"]
+    for damaged in (7, {"a": 1}, "ab", [1, *range(50)]):
+        later.keep_with(damaged, lambda _: None)
+        assert all(isinstance(one, str) for one in later.ids) and len(later.ids) <= 20

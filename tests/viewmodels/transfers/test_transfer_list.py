@@ -198,10 +198,10 @@ async def test_what_can_be_done_is_what_the_state_allows(tmp_path: Path) -> None
             TransferAction.CANCEL,
         },
         TransferState.PAUSED: {TransferAction.RESUME, TransferAction.MOVE_FIRST, TransferAction.CANCEL},
-        TransferState.DONE: {TransferAction.VERIFY},
-        TransferState.PARTLY: {TransferAction.RETRY, TransferAction.VERIFY},
-        TransferState.FAILED: {TransferAction.RETRY},
-        TransferState.CANCELLED: {TransferAction.RETRY},
+        TransferState.DONE: {TransferAction.VERIFY, TransferAction.REMOVE},
+        TransferState.PARTLY: {TransferAction.RETRY, TransferAction.VERIFY, TransferAction.REMOVE},
+        TransferState.FAILED: {TransferAction.RETRY, TransferAction.REMOVE},
+        TransferState.CANCELLED: {TransferAction.RETRY, TransferAction.REMOVE},
     }
     async with FolderCloud(tmp_path) as cloud:
         cloud.transfers._take([Transfer(n, Kind.UPLOAD, "a", "b", state) for n, state in enumerate(fitting)])

@@ -6,19 +6,24 @@ from pathlib import Path
 
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job.form_files import JOB_FILE, write_new
+from traindeck.cli.job.template import templates_of
 from traindeck.cli.main import Call
 from traindeck.domain.jobs.job_spec import USUAL_BOOTS, Target, name_stem, usual_boots
 from traindeck.domain.jobs.starter_file import starter_file
 from traindeck.domain.texts import say
+from traindeck.runtime.files import local_errors
 
 
 async def init(call: Call) -> int:
     folder: Path = call.options.folder
     place = folder / JOB_FILE
     async with call.core() as core:
-        with_sample = await core.sample.fits(folder)
+        template = call.options.template and await templates_of(core).existing(call.options.template)
+        with_sample = not template and await core.sample.fits(folder)
         if with_sample:
             await core.sample.prepare(folder)
+        elif template:
+            _begin(place, template.begin())
         else:
             at_lab = core.connections.profile(call.profile(core)).is_lab
             target = Target.LAB if at_lab else Target.MODELARTS
@@ -30,6 +35,12 @@ async def init(call: Call) -> int:
         )
     call.output.result({"job_file": str(place), "sample": with_sample}, words)
     return DONE
+
+
+def _begin(place: Path, content: str) -> None:
+    with local_errors(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    write_new(place, content)
 
 
 def _starter(folder: Path, target: Target) -> str:

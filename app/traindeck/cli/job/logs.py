@@ -8,31 +8,44 @@ from traindeck.cli.job.printing import LogPrinter, pattern_of
 from traindeck.cli.job.waiting import (
     bring_up_to_date,
     check_again,
+    find,
     following,
     print_held,
     print_logs,
+    print_straight,
     said_how_it_ended,
+    say_records,
     settle,
     until_over,
 )
 from traindeck.cli.main import Call
 from traindeck.domain.errors import NotFound
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.domain.texts import text
+from traindeck.domain.texts import say, text
 
 
 async def logs(call: Call) -> int:
     pattern = pattern_of(call.options.grep) if call.options.grep else None
     async with call.runs() as core:
-        if not call.options.follow:
+        if call.options.follow:
+            say_records(call, core)
+        else:
             await bring_up_to_date(call, core)
-        run = await core.run_service.find(call.options.run)
+        run = await find(call, core, call.options.run)
         workers = _workers(run, call.options.worker)
         named, as_documents = len(workers) > 1, call.output.json_wanted
         printers = [LogPrinter(call.output, worker, named, pattern, as_documents) for worker in workers]
+        cannot_keep = core.records.trouble or core.watch.log_trouble
+        if cannot_keep is not None and run.job_id:
+            call.output.note(say("The log is read from the service and not kept on this computer."))
         if call.options.follow:
             async with following(call, core, run):
-                await print_logs(call, core, run, printers)
+                if cannot_keep is not None:
+                    await print_straight(core, run, printers, follow=True)
+                else:
+                    await print_logs(call, core, run, printers)
+        elif cannot_keep is not None and run.job_id:
+            await print_straight(core, run, printers, follow=False)
         else:
             for printer in printers:
                 print_held(core, run, printer)
@@ -46,7 +59,7 @@ async def wait(call: Call) -> int:
     async with call.runs() as core:
         await check_again(call, core, call.options.run)
         trouble = await settle(call, core, limit_s=None)
-        run = await core.run_service.find(call.options.run)
+        run = await find(call, core, call.options.run)
         if trouble is not None and not run.state.is_remote:
             raise trouble
         if run.state is not RunState.UNCONFIRMED:

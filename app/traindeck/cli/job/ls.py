@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traindeck.cli.columns import room_of
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.waiting import bring_up_to_date, check_again
+from traindeck.cli.job.waiting import bring_up_to_date, check_again, find
 from traindeck.cli.main import Call
-from traindeck.domain.texts import say
+from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.jobs import run_table
+from traindeck.domain.jobs.job import RunState
+from traindeck.domain.jobs.run_query import MeasuredRun, MetricBest, RunQuery, RunSort, metric_best
+from traindeck.domain.texts import say, say_count, text
+from traindeck.runtime.files import local_errors, write_whole
+
+if TYPE_CHECKING:
+    from traindeck.assembly.run_core import RunCore
+    from traindeck.domain.jobs.job import Run
+    from traindeck.services.jobs.code_origin import GitState
+
+# What gives way on a narrow terminal, in this order; the name is what a list is looked at for.
+_GIVES_WAY = ("account", "submitted", "number", "duration", "run")
+_LEAST_NAME = 20
+_STATES = {state.value.lower(): state for state in RunState}
+_STATES |= {"stopped": RunState.TERMINATED, "stopping": RunState.TERMINATING, "notsubmitted": RunState.NOT_SENT}
 
 
 async def ls(call: Call) -> int:
-    profile = call.options.profile
+    asked = call.options
+    best = metric_best(asked.best) if asked.best else None
+    query = RunQuery(
+        words=tuple(asked.words),
+        states=tuple(_state(word) for word in asked.state),
+        account=asked.profile,
+        tags=tuple(asked.tag),
+        starred=asked.starred,
+        since=_since(asked.since),
+        best=best,
+        sort=RunSort(asked.sort),
+        ascending=asked.ascending,
+        limit=None if asked.log or not asked.limit else asked.limit,
+    )
     async with call.runs() as core:
         await bring_up_to_date(call, core)
-        runs = await core.records.all()
-    runs = [run for run in runs if profile in (None, run.profile)][: call.options.limit or None]
-    if call.output.json_wanted:
-        call.output.document([run_words.document(run) for run in runs])
-    elif runs:
-        call.output.table(run_words.heads(), [run_words.row(run) for run in runs], right=frozenset({0, 4}))
+        runs = await core.records.found(query)
+        if asked.log:
+            runs = [run for run in runs if run.id in await _said(call, core, asked.log, runs)][: asked.limit or None]
+        measured = await core.records.measured(runs)
+    columns = _columns(asked.columns, best, measured, everything=asked.export is not None)
+    if asked.export is not None:
+        _export(call, asked.export, columns, measured, best)
+    elif call.output.json_wanted:
+        call.output.document([run_words.listed_document(one) for one in measured])
+    elif measured:
+        _print(call, columns, measured, best, is_fitted=not asked.columns)
+    elif asked.words or asked.state or asked.tag or asked.starred or asked.since or asked.log or best:
+        call.output.note(say("No run matches."))
     else:
         call.output.note(say("No runs yet. “traindeck job init DIR” creates a sample to submit."))
     return DONE
@@ -28,6 +71,93 @@ async def show(call: Call) -> int:
     async with call.runs() as core:
         await check_again(call, core, call.options.run)
         await bring_up_to_date(call, core)
-        run = await core.run_service.find(call.options.run)
-    call.output.result(run_words.full_document(run), "\n".join(run_words.page(run)))
+        run = await find(call, core, call.options.run)
+        (measured,) = await core.records.measured([run])
+        git = await _git(core, run)
+    document = {**run_words.full_document(measured), "git": asdict(git) if git else None}
+    call.output.result(document, "\n".join(run_words.page(measured, git.words() if git else None)))
     return DONE
+
+
+async def _git(core: RunCore, run: Run) -> GitState | None:
+    """Where its code stood; None: nobody knows."""
+    try:
+        return (await core.run_code.of(run)).git
+    except AppError:
+        return None
+
+
+async def _said(call: Call, core: RunCore, words: str, runs: Sequence[object]) -> set[str]:
+    found = await core.log_search.find(words, [run for run in await core.records.all() if run in runs])
+    if not found.is_whole:
+        call.output.note(say("Only the newest part of the logs was searched."))
+    if not call.output.json_wanted:
+        for hit in found.hits:
+            call.output.named("", f"{hit.run_id} {hit.worker}: {hit.line}", "", is_note=True)
+    return {hit.run_id for hit in found.hits}
+
+
+def _print(
+    call: Call, columns: Sequence[str], measured: Sequence[MeasuredRun], best: MetricBest | None, *, is_fitted: bool
+) -> None:
+    import sys
+
+    now = datetime.now(UTC)
+    room = room_of(sys.stdout)
+    while True:
+        heads = [run_table.head(column) for column in columns]
+        cells = run_table.rows(measured, columns, now, best)
+        gone = next((column for column in _GIVES_WAY if column in columns), None)
+        if room is None or not is_fitted or gone is None or run_words.fits(columns, [heads, *cells], room, _LEAST_NAME):
+            break
+        columns = [column for column in columns if column != gone]
+    right = frozenset(at for at, column in enumerate(columns) if column in run_table.RIGHT or _is_number(column))
+    call.output.table(heads, cells, right=right)
+
+
+def _is_number(column: str) -> bool:
+    return column not in run_table.COLUMNS
+
+
+def _columns(
+    asked: str | None, best: MetricBest | None, measured: Sequence[MeasuredRun], *, everything: bool
+) -> list[str]:
+    columns = [name.strip() for name in asked.split(",") if name.strip()] if asked else []
+    if not columns:
+        columns = [*(run_table.all_columns(measured) if everything else run_table.USUAL)]
+        if best is not None and best.name not in columns:
+            columns.insert(columns.index("state") + 1, best.name)
+    return columns
+
+
+def _export(
+    call: Call, file: Path, columns: Sequence[str], measured: Sequence[MeasuredRun], best: MetricBest | None
+) -> None:
+    kinds = {".csv": run_table.as_csv, ".md": run_table.as_markdown}
+    if (write := kinds.get(file.suffix.lower())) is None:
+        raise InvalidInput(
+            text("“{file}” is neither a .csv nor a .md file.", file=str(file)),
+            text("Specify a file name that ends with .csv or .md."),
+        )
+    heads = [run_table.head(column) for column in columns]
+    content = write(heads, run_table.rows(measured, columns, datetime.now(UTC), best))
+    with local_errors(file):
+        write_whole(file, content.encode())
+    words = say_count(
+        "Exported {count} run to “{file}”.", "Exported {count} runs to “{file}”.", len(measured), file=str(file)
+    )
+    call.output.result({"file": str(file), "runs": len(measured), "columns": list(columns)}, words)
+
+
+def _state(word: str) -> RunState:
+    found = _STATES.get(word.lower().replace(" ", ""))
+    if found is None:
+        raise InvalidInput(
+            text("“{state}” is not a state of a run.", state=word),
+            text("Specify one of: {states}.", states=", ".join(state.value for state in RunState)),
+        )
+    return found
+
+
+def _since(asked: timedelta | None) -> datetime | None:
+    return None if asked is None else datetime.now(UTC) - asked

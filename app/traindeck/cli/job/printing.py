@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from traindeck.cli.columns import aligned
+from traindeck.cli.columns import aligned, width
 from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import Run, duration_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.jobs.run_query import MeasuredRun
+from traindeck.domain.jobs.run_table import number_words
+from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
+    from traindeck.domain.texts import Text
     from traindeck.services.logs.log_files import Gap
 
 _DESPITE = {CheckLevel.AMBER: text("Accepted"), CheckLevel.NOT_CHECKED: text("Not checked")}
@@ -42,13 +45,28 @@ def document(run: Run) -> dict[str, object]:
         "seconds": run.run_seconds(datetime.now(UTC)),
         "rerun_of": run.resubmission_of,
         "isolation": run.isolation.value,
+        "tags": list(run.tags),
+        "note": run.note,
+        "starred": run.starred,
     }
 
 
-def full_document(run: Run) -> dict[str, object]:
+def listed_document(measured: MeasuredRun) -> dict[str, object]:
+    """The same with what a list can be sorted by."""
+    numbers = {
+        name: {"last": one.last, "lowest": one.lowest, "highest": one.highest} for name, one in measured.metrics.items()
+    }
+    return {**document(measured.run), "metrics": numbers}
+
+
+def full_document(measured: MeasuredRun) -> dict[str, object]:
+    run = measured.run
     spec = run.filled_spec
     return {
-        **document(run),
+        **listed_document(measured),
+        "secondary_phase": run.secondary_phase,
+        "remote_name": run.remote_name,
+        "description": spec.description,
         "code": run.code_url,
         "bundle": run.bundle,
         "workers": list(run.tasks),
@@ -67,33 +85,22 @@ def full_document(run: Run) -> dict[str, object]:
     }
 
 
-def state_words(run: Run) -> str:
-    """The state in the user's language."""
-    return say(run.state_words)
+def fits(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int, least_name: int) -> bool:
+    """Whether there is room for all, with as much of the names as is needed to tell them apart."""
+    widths = [max(width(row[at]) for row in cells) for at in range(len(columns))]
+    widths = [min(wide, least_name) if name == "name" else wide for name, wide in zip(columns, widths, strict=True)]
+    return sum(widths) + 2 * (len(widths) - 1) <= room
 
 
-def heads() -> list[str]:
-    return [say("No."), say("Run"), say("Name"), say("State"), say("Duration"), say("Submitted"), say("Account")]
-
-
-def row(run: Run) -> list[str]:
-    return [
-        str(run.number),
-        run.id,
-        run.name,
-        state_words(run),
-        duration_words(run.run_seconds(datetime.now(UTC))),
-        _local(run.submitted or run.created),
-        run.profile,
-    ]
-
-
-def page(run: Run) -> list[str]:
+def page(measured: MeasuredRun, git: Text | None = None) -> list[str]:
+    run = measured.run
     spec = run.filled_spec
     facts = [
         (say("Run"), run.id),
         (say("Name"), run.name),
-        (say("State"), state_words(run)),
+        (say("Name at the service"), run.remote_name),
+        (say("State"), say(run.state_words)),
+        (say("Details"), run.secondary_phase if run.secondary_phase != run.phase else ""),
         (say("Reason"), str(run.reason)),
         (say("Isolation"), str(run.isolation.warning or "")),
         (say("Account"), run.profile),
@@ -105,11 +112,20 @@ def page(run: Run) -> list[str]:
         (say("Last response"), _local(run.checked)),
         (say("Rerun of"), run.resubmission_of),
         (say("Code"), run.code_url),
+        (say("Git"), say(git) if git is not None else ""),
         (say("Engine"), spec.image or f"{spec.engine} {spec.engine_version}".strip()),
         (say("Specification"), f"{spec.flavor} × {spec.nodes}"),
         *((say("Input {name}", name=channel.name), channel.place) for channel in spec.inputs),
         *((say("Output {name}", name=channel.name), channel.place) for channel in spec.outputs),
         (say("Log"), spec.log_to),
+        (say("Description"), spec.description),
+        (say("Tags"), " ".join(run.tags)),
+        (say("Starred"), say("yes") if run.starred else ""),
+        (say("Note"), run.note),
+        *(
+            (name, f"{number_words(one.last)} ({number_words(one.lowest)} … {number_words(one.highest)})")
+            for name, one in measured.metrics.items()
+        ),
         (say("Parameters"), " ".join(f"{name}={value}" for name, value in spec.parameters)),
     ]
     accepted = [(say(_DESPITE[one.level]), f"{one.title}: {one.fact}") for one in run.accepted]
@@ -155,11 +171,12 @@ class LogPrinter:
             self._line(self._rest, b"")
             self._rest = b""
         for gap in gaps:
-            words = say(
-                "{worker}: {missing} bytes before byte {offset} were no longer available from the service.",
+            words = say_count(
+                "{worker}: {count} byte before byte {offset} was no longer available from the service.",
+                "{worker}: {count} bytes before byte {offset} were no longer available from the service.",
+                gap.missing,
                 worker=self.worker,
-                missing=gap.missing,
-                offset=gap.offset,
+                offset=f"{gap.offset:,}",
             )
             self.output.note(words)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,15 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.check import print_findings, wanted_job
-from traindeck.cli.job.waiting import said_how_it_ended, settle, until_over
+from traindeck.cli.job.template import templates_of
+from traindeck.cli.job.waiting import find, said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.checks import CheckLevel
-from traindeck.domain.jobs.job import Run, RunState
-from traindeck.domain.texts import count_text, say
+from traindeck.domain.jobs.job import CodeOf, Run, RunState
+from traindeck.domain.jobs.validation import refuse
+from traindeck.domain.texts import count_text, say, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -26,6 +29,12 @@ if TYPE_CHECKING:
 async def submit(call: Call) -> int:
     file, spec = wanted_job(call)
     async with call.runs() as core:
+        if spec.template:
+            refuse((await templates_of(core).existing(spec.template)).mistakes(spec))
+        if call.options.dry_run:
+            from traindeck.cli.job.looking import show_what_would_go
+
+            return await show_what_would_go(call, core, spec, file.absolute().parent)
         await settle(call, core)
         return await _sent(
             call, core, partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)
@@ -35,14 +44,45 @@ async def submit(call: Call) -> int:
 async def rerun(call: Call) -> int:
     async with call.runs() as core:
         await settle(call, core)
-        before = await core.run_service.find(call.options.run)
-        return await _sent(call, core, partial(core.submission.rerun, before.id, changes=call.options.changes))
+        before = await find(call, core, call.options.run)
+        code = CodeOf(call.options.code)
+        await _say_what_differs(call, core, before, code)
+        again = partial(core.submission.rerun, before.id, changes=call.options.changes, code=code)
+        return await _sent(call, core, again)
+
+
+async def _say_what_differs(call: Call, core: RunCore, before: Run, code: CodeOf) -> None:
+    """Between the code of then and that of the folder, so that nobody runs the one and means the other."""
+    try:
+        changes = await core.run_code.since(before)
+    except AppError:
+        return  # the folder is gone, or cannot be read; what that means is said where it is needed
+    count = len(changes.files)
+    if not count:
+        return
+    then = count_text(
+        "Code as then; {count} file in “{folder}” differs from it.",
+        "Code as then; {count} files in “{folder}” differ from it.",
+        count,
+        folder=before.spec.code_folder,
+    )
+    now = count_text(
+        "Code as it is now in “{folder}”; {count} file differs from run {run}.",
+        "Code as it is now in “{folder}”; {count} files differ from run {run}.",
+        count,
+        folder=before.spec.code_folder,
+        run=before.id,
+    )
+    call.output.note(say(then if code is CodeOf.THEN else now))
+    call.output.note(say("“traindeck job code {run} --diff {folder}” shows them.", run=before.id,
+                         folder=before.spec.code_folder))  # fmt: skip
 
 
 async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:
     """Send, say what became of it, and wait for the end if that was asked for."""
     seen: list[Run] = []
     core.submission.accept = partial(_accepted, call)
+    core.submission.accept_beside = partial(_accepted_beside, call)
     try:
         news, rows = core.submission.changed, core.transfers.changed
         with news.heard_by(seen.append), Stages(call.output) as stages, rows.heard_by(stages.on_row):
@@ -53,7 +93,7 @@ async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) 
             words = say("{name} may have been submitted already. “traindeck job ls” checks it.", name=seen[-1].name)
         call.output.note(words)
         raise
-    if run.state is RunState.UNCONFIRMED:
+    if not run.state.is_remote:
         return said_how_it_ended(call, run)
     words = say("Submitted {name}, run {run}.", name=run.name, run=run.id)
     if not (call.options.wait or call.options.follow):
@@ -62,6 +102,13 @@ async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) 
     call.output.note(words)
     run = await until_over(call, core, run, follow=call.options.follow)
     return said_how_it_ended(call, run, beside_log=call.options.follow)
+
+
+async def _accepted_beside(call: Call, beside: Sequence[Run]) -> bool:
+    """Whether the user sends another one beside those of which nobody knows whether they are there."""
+    name = beside[0].name
+    without = text("It is not known whether {name} was submitted: it may run and be charged already.", name=name)
+    return terminal.is_meant(call.options, without, f"{say(without)} {say('Submit another one?')}")
 
 
 async def _accepted(call: Call, report: CheckReport) -> bool:

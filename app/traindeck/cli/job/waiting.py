@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from traindeck.cli.exit_codes import DONE, FAILED
-from traindeck.cli.job.printing import LogPrinter, document, state_words
+from traindeck.cli.job.printing import LogPrinter, document
 from traindeck.cli.main import Call
-from traindeck.domain.errors import AppError, KeysRefused
+from traindeck.domain.accounts.profiles import LAB
+from traindeck.domain.errors import AppError, KeysRefused, NotFound
 from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.texts import say
-from traindeck.runtime.tasks import set_within
+from traindeck.runtime.tasks import gather_or_raise, set_within
 from traindeck.services.accounts.environment import ENVIRONMENT
+from traindeck.services.logs.straight_log import straight
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _LOOK_S = 15.0
 _SETTLE_S = 5.0
 _BLOCK = 1 << 18
+_STRAIGHT_S = 2.0
 
 
 @asynccontextmanager
@@ -70,8 +73,17 @@ async def following(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
             yield
 
 
+def say_records(call: Call, core: RunCore) -> None:
+    """That they were damaged, or that nothing can be written to them now."""
+    if core.records.recovered is not None:
+        call.output.note(say(core.records.recovered))
+    if core.records.trouble is not None:
+        call.output.note(core.records.trouble.sentence())
+
+
 async def settle(call: Call, core: RunCore, limit_s: float | None = _SETTLE_S) -> AppError | None:
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
+    say_records(call, core)
     words = say("An earlier job is still unconfirmed: it may exist and be charged. “traindeck job ls” shows it.")
     try:
         async with asyncio.timeout(limit_s):
@@ -85,9 +97,20 @@ async def settle(call: Call, core: RunCore, limit_s: float | None = _SETTLE_S) -
     return None
 
 
+async def find(call: Call, core: RunCore, reference: str) -> Run:
+    """The run that is meant; after the records were lost it may have to be looked for at the services first."""
+    try:
+        return await core.run_service.find(reference)
+    except NotFound:
+        if not await core.records.lost_at():
+            raise
+    await bring_up_to_date(call, core)
+    return await core.run_service.find(reference)
+
+
 async def check_again(call: Call, core: RunCore, reference: str) -> None:
     """Look once more for a job of which nobody knows whether it was sent; what comes of it is said."""
-    run = await core.run_service.find(reference)
+    run = await find(call, core, reference)
     if run.state is not RunState.UNCONFIRMED:
         return
     call.output.note(say("It is not known whether {name} was submitted. Checking again…", name=run.name))
@@ -98,16 +121,35 @@ async def check_again(call: Call, core: RunCore, reference: str) -> None:
         return
     if run.state.is_open:
         call.output.note(say("{name} was not found. It may still exist and be charged.", name=run.name))
-    else:
+    elif run.state.is_remote:
         call.output.note(say("{name} was submitted.", name=run.name))
+    else:
+        call.output.note(str(run.reason))
 
 
 async def bring_up_to_date(call: Call, core: RunCore) -> None:
     """Ask the services about every live run once; where that fails, say so and how old the records are."""
     await settle(call, core)
     unheard = {run.profile for run in await core.records.live() if run.state.is_remote}
-    if not unheard:
-        return
+    lost_at = await core.records.lost_at()
+    async with AsyncExitStack() as looking:
+        for account in await _accounts(core) if lost_at else ():
+            # Its jobs may be missing here: it is asked for all of them.
+            if await core.adoption.is_due(account, lost_at):
+                unheard.add(account)
+                looking.enter_context(core.watch.looking_at(account))
+        if unheard:
+            await _heard(call, core, unheard)
+
+
+async def _accounts(core: RunCore) -> list[str]:
+    """A Lab that does not run has no live jobs either."""
+    accounts = [profile.name for profile in core.book.all() if profile.has_training]
+    return [*accounts, LAB] if await core.lab.is_running() else accounts
+
+
+async def _heard(call: Call, core: RunCore, unheard: set[str]) -> None:
+    """Wait until each of these accounts has answered once."""
     heard = asyncio.Event()
 
     def on_answer(profile: str) -> None:
@@ -155,6 +197,25 @@ async def print_logs(call: Call, core: RunCore, run: Run, printers: Sequence[Log
             group.create_task(_follow(core, run, printer))
 
 
+async def print_straight(core: RunCore, run: Run, printers: Sequence[LogPrinter], *, follow: bool) -> None:
+    """From the service alone, while nothing of it can be kept here."""
+    training = (await core.connections.open(run.profile)).training
+
+    async def one(printer: LogPrinter) -> None:
+        offset, is_over = 0, False
+        while not is_over:
+            now = await core.records.get(run.id)
+            is_over = not follow or now is None or now.state.is_over
+            async for block in straight(training, run.job_id, printer.worker, offset):
+                offset += len(block)
+                printer.take(block)
+            if not is_over:
+                await asyncio.sleep(_STRAIGHT_S)
+        printer.end(())
+
+    await gather_or_raise(one(printer) for printer in printers)
+
+
 def print_held(core: RunCore, run: Run, printer: LogPrinter) -> None:
     """What this computer holds of one worker's log."""
     file, offset = core.logs.file(run.id, printer.worker), 0
@@ -175,7 +236,7 @@ def said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
     words = say(
         "{name}: {state}, duration {time}",
         name=run.name,
-        state=state_words(run),
+        state=say(run.state_words),
         time=duration_words(run.run_seconds(run.ended or run.created)),
     )
     if beside_log and not call.output.json_wanted:
@@ -194,12 +255,12 @@ def said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:
 
 
 def _state_teller(call: Call, run: Run) -> Callable[[Run], None]:
-    last = state_words(run)
+    last = say(run.state_words)
 
     def tell(changed: Run) -> None:
         nonlocal last
-        if changed.id == run.id and state_words(changed) != last:
-            last = state_words(changed)
+        if changed.id == run.id and say(changed.state_words) != last:
+            last = say(changed.state_words)
             call.output.note(f"{datetime.now():%H:%M:%S} {changed.name}: {last}")
 
     return tell

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentTypeError
+from argparse import ArgumentTypeError
 from datetime import timedelta
-from typing import Any
 
-from traindeck.cli.parser_parts import Adder, Parser, count, duration, leaf, share, size, yes
+from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, share, size, yes
 from traindeck.domain.texts import say
 
 _TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list", "public-read-write-delete")
 
 
 def add_obs(obs: Adder) -> None:
-    leaf(obs, "ls", say("list buckets, or the contents of a bucket"), _ls, _filters, help_names=_LONG_HELP)
+    leaf(obs, "ls", say("list buckets, or the contents of a bucket"), _ls, filters, help_names=_LONG_HELP)
     leaf(
         obs,
         "du",
         say("count objects and bytes in folders and their subfolders"),
         _paths,
         _du,
-        _filters,
+        filters,
         help_names=_LONG_HELP,
     )
-    leaf(obs, "find", say("find objects by name or size, including subfolders"), _path, _find, _filters)
+    leaf(obs, "find", say("find objects by name or size, including subfolders"), _path, _find, filters)
     leaf(obs, "tree", say("show folders and objects as a tree"), _path, _tree)
     leaf(obs, "mb", say("create a bucket"), _bucket, _mb, yes)
     leaf(obs, "rb", say("delete a bucket"), _bucket, _rb, yes)
@@ -39,16 +38,16 @@ def add_obs(obs: Adder) -> None:
         "sync",
         say("make one side match the other; transfers only differences"),
         _sync,
-        _filters,
+        filters,
         _how_it_moves,
         _store_md5,
         yes,
     )
-    leaf(obs, "pack", say("pack many small files into a few tar shards with an index"), _pack, _filters, yes)
+    leaf(obs, "pack", say("pack many small files into a few tar shards with an index"), _pack, filters, yes)
     leaf(obs, "mini", say("create a small dataset from a large one, always the same"), _mini)
     leaf(obs, "cat", say("print the content of objects"), _paths, _cat)
     leaf(obs, "fragments", say("list or delete fragments (unfinished multipart uploads)"), _fragments, yes)
-    leaf(obs, "rm", say("delete objects"), _paths, _rm, _filters, yes)
+    leaf(obs, "rm", say("delete objects"), _paths, _rm, filters, yes)
     leaf(obs, "stat", say("show the properties of an object, folder or bucket"), _path, _stat)
     leaf(obs, "url", say("create a temporary link to one object"), _path, _url)
 
@@ -289,34 +288,6 @@ def _verify(parser: Parser) -> None:
     parser.flag("--verify", means=words)
 
 
-def _filters(parser: Parser) -> None:
-    """All that is said with them goes into one list, for their order is part of what they mean."""
-    included = say("only files whose names match, e.g. '*.jpg', 'train/**' or '/top.txt'; see --exclude")
-    excluded = say(
-        "skip files whose names match. “*” and “?” stay within a name, “**” does not; “/” at the "
-        "start is the folder itself, at the end everything in a folder; case matters. Of several "
-        "--include and --exclude, the last match decides; files without a match are included "
-        "unless the first option is --include"
-    )
-    parser.option("--include", "PATTERN", included, action=_Filter, dest="filters", type=_pattern, default=())
-    parser.option("--exclude", "PATTERN", excluded, action=_Filter, dest="filters", type=_pattern, default=())
-
-
-class _Filter(Action):
-    def __call__(self, _: Any, namespace: Any, value: Any, name: str | None = None) -> None:
-        setattr(namespace, self.dest, (*getattr(namespace, self.dest), (name == "--include", value)))
-
-
-def _pattern(words: str) -> str:
-    from traindeck.domain.transfers.name_filter import pattern_of
-
-    try:
-        pattern_of(words)
-    except ValueError as error:
-        raise ArgumentTypeError(say("“{pattern}” is not a pattern: a bracket is missing", pattern=words)) from error
-    return words
-
-
 def _links(parser: Parser) -> None:
     parser.option(
         "--links", None, say(
@@ -390,7 +361,7 @@ def _store_md5(parser: Parser) -> None:
     parser.flag("--store-md5", means=words)
 
 
-_MOVING = (_filters, _links, _plan_first, _how_it_moves, _store_md5)
+_MOVING = (filters, _links, _plan_first, _how_it_moves, _store_md5)
 _MOST_PARALLEL = 256
 _LONG_HELP = ("--help",)
 

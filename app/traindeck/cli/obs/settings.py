@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
@@ -13,15 +14,21 @@ from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.bucket_settings import (
     OPENS_TO_ALL,
     VERSIONING,
+    CorsRule,
+    LifecycleRule,
     cors_line,
     cors_opens_to_all,
     lifecycle_line,
 )
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.storage.rule_files import cors_documents, cors_rules, lifecycle_documents, lifecycle_rules
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import Text, say, text
+
+if TYPE_CHECKING:
+    from traindeck.services.storage.sdk.settings import ObsSettings
 
 Rule = TypeVar("Rule")
+Held = TypeVar("Held", covariant=True)
 
 
 async def versioning(call: Call) -> int:
@@ -90,33 +97,77 @@ def _without(now: Mapping[str, str], words: Sequence[str]) -> dict[str, str]:
     return {name: value for name, value in now.items() if words and name not in words}
 
 
+class _Setting(Protocol[Held]):
+    """Rules as they were read; `seen` tells whether somebody changed them since."""
+
+    @property
+    def rules(self) -> tuple[Held, ...]: ...
+
+    @property
+    def seen(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind(Generic[Rule]):
+    """One kind of rules of a bucket: how they are read, changed and said."""
+
+    read: Callable[[ObsSettings, str], Awaitable[_Setting[Rule]]]
+    write: Callable[[ObsSettings, str, tuple[Rule, ...], str], Awaitable[_Setting[Rule]]]
+    from_file: Callable[[str, Sequence[Rule]], tuple[Rule, ...]]
+    questions: Callable[[Sequence[Rule]], Iterable[Text]]
+    """What has to be agreed to before these are added."""
+    documents: Callable[[Sequence[Rule]], dict[str, object]]
+    line: Callable[[Rule], str]
+
+
+def _deletions(fresh: Sequence[LifecycleRule]) -> Iterable[Text]:
+    for rule in fresh:
+        if rule.deletes:
+            yield text("This rule deletes objects permanently: {rule}.", rule=lifecycle_line(rule))
+
+
+def _openings(fresh: Sequence[CorsRule]) -> Iterable[Text]:
+    if any(map(cors_opens_to_all, fresh)):
+        yield OPENS_TO_ALL
+
+
+_LIFECYCLE = _Kind(
+    lambda settings, bucket: settings.lifecycle(bucket),
+    lambda settings, bucket, rules, seen: settings.set_lifecycle(bucket, rules, seen),
+    lifecycle_rules,
+    _deletions,
+    lifecycle_documents,
+    lifecycle_line,
+)
+_CORS = _Kind(
+    lambda settings, bucket: settings.cors(bucket),
+    lambda settings, bucket, rules, seen: settings.set_cors(bucket, rules, seen),
+    cors_rules,
+    _openings,
+    cors_documents,
+    cors_line,
+)
+
+
 async def lifecycle(call: Call) -> int:
-    path, content = _rules_wanted(call)
-    async with call.accounts() as core:
-        settings = (await core.connections.open(call.profile(core))).settings
-        setting = await settings.lifecycle(path.bucket)
-        if content is not None:
-            rules = lifecycle_rules(content, setting.rules) if content else _without_any(call, path, setting.rules)
-            for rule in rules:
-                if rule.deletes and rule not in setting.rules:
-                    what = text("This rule deletes objects permanently: {rule}.", rule=lifecycle_line(rule))
-                    agree(call, what)
-            setting = await settings.set_lifecycle(path.bucket, rules, setting.seen)
-    _print(call, path, setting.rules, lifecycle_documents, lifecycle_line)
-    return DONE
+    return await _rules(call, _LIFECYCLE)
 
 
 async def cors(call: Call) -> int:
+    return await _rules(call, _CORS)
+
+
+async def _rules(call: Call, kind: _Kind[Rule]) -> int:
     path, content = _rules_wanted(call)
     async with call.accounts() as core:
         settings = (await core.connections.open(call.profile(core))).settings
-        setting = await settings.cors(path.bucket)
+        setting = await kind.read(settings, path.bucket)
         if content is not None:
-            rules = cors_rules(content, setting.rules) if content else _without_any(call, path, setting.rules)
-            if any(cors_opens_to_all(rule) for rule in rules if rule not in setting.rules):
-                agree(call, OPENS_TO_ALL)
-            setting = await settings.set_cors(path.bucket, rules, setting.seen)
-    _print(call, path, setting.rules, cors_documents, cors_line)
+            rules = kind.from_file(content, setting.rules) if content else _without_any(call, path, setting.rules)
+            for question in kind.questions([rule for rule in rules if rule not in setting.rules]):
+                agree(call, question)
+            setting = await kind.write(settings, path.bucket, rules, setting.seen)
+    _print(call, path, setting.rules, kind)
     return DONE
 
 
@@ -143,17 +194,11 @@ def _rules_wanted(call: Call) -> tuple[ObjectPath, str | None]:
     return path, content
 
 
-def _print(
-    call: Call,
-    path: ObjectPath,
-    rules: Sequence[Rule],
-    documents: Callable[[Sequence[Rule]], dict[str, object]],
-    line: Callable[[Rule], str],
-) -> None:
+def _print(call: Call, path: ObjectPath, rules: Sequence[Rule], kind: _Kind[Rule]) -> None:
     if call.output.json_wanted:
-        call.output.document({"bucket": path.bucket, **documents(rules)})
+        call.output.document({"bucket": path.bucket, **kind.documents(rules)})
     elif not rules:
         call.output.note(say("No rules."))
     else:
         for rule in rules:
-            call.output.line(line(rule))
+            call.output.line(kind.line(rule))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.texts import Text, count_text, text
+from traindeck.domain.texts import Text, count_text, moment_words, text
 
 Thing = TypeVar("Thing")
 
@@ -41,6 +41,7 @@ class Flavor:
     card_memory: str = ""
     disk: str = ""
     billing_code: str = ""
+    billing_units: int = 1
     is_free: bool = False
     pool: str = ""
     engines: tuple[str, ...] = ()
@@ -56,6 +57,16 @@ class Choices:
     engines: tuple[Engine, ...]
     flavors: tuple[Flavor, ...]
     taken: datetime | None = None
+    trouble: Text | None = None
+    """Why it is not of now."""
+
+    @property
+    def age_words(self) -> Text | None:
+        """What is to be said where it is not of now."""
+        if self.trouble is None:
+            return None
+        when = moment_words(self.taken)
+        return text("{trouble} This is what was offered on {when}.", trouble=self.trouble, when=when)
 
     def engine_of(self, spec: JobSpec) -> Engine | None:
         wanted = (spec.engine, spec.engine_version)

@@ -31,6 +31,10 @@ FIELDS: tuple[FormField, ...] = (
         prominence=Prominence.FIRST,
     ),
     FormField(
+        "template", text("Template"), text("the template it was made from, whose locked keys it keeps"),
+        FormSection.JOB, "job", "template", example='"baseline"', prominence=Prominence.RARE,
+    ),
+    FormField(
         "workspace", text("Workspace"), text("ID of the workspace (default: the default workspace)"), FormSection.JOB,
         "job", "workspace", request="/metadata/workspace_id", example='"0"', prominence=Prominence.RARE,
     ),

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec, name_stem
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -115,6 +116,13 @@ LAB_ENDED = text("The Lab ended unexpectedly while this run was in it, and was s
 """Why a run is over that the Lab lost."""
 
 
+class CodeOf(StrEnum):
+    """Which code a run that is submitted again has."""
+
+    THEN = "then"
+    NOW = "now"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One submission with all that belongs to it."""
@@ -141,6 +149,11 @@ class Run:
     isolation: Isolation = Isolation.UNKNOWN
     accepted: tuple[AcceptedFinding, ...] = ()
     """What the checks warned of when it was sent all the same."""
+    secondary_phase: str = ""  # of the service's own affairs: shown, nothing depends on it
+    remote_name: str = ""  # where the service calls it otherwise by now
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    starred: bool = False
 
     @property
     def state_words(self) -> Text:
@@ -186,10 +199,31 @@ class RemoteJob:
     exit_message: Text | str = ""  # a sentence of ours, or words as the service said them
     is_lost: bool = False  # what ran it went away under it
     isolation: Isolation = Isolation.UNKNOWN
+    secondary_phase: str = ""  # may be any word; nothing depends on it
+    description: str = ""
+    tags: tuple[str, ...] | None = None  # None: the service said nothing of them
+    user: str = ""
+    code_url: str = ""
+    outputs: tuple[ObjectPath, ...] = ()
+    flavor: str = ""
+    flavor_name: str = ""
+    nodes: int = 1
+    billing_code: str = ""
+    billing_units: int = 1
+    pool: str = ""
+    stop_hours: int | None = None
 
     @property
     def state(self) -> RunState:
         return state_of(self.phase)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveJobs:
+    """All jobs of an account that are not over, ours and others'."""
+
+    jobs: tuple[RemoteJob, ...] = ()
+    is_whole: bool = True  # else there are more than anybody asks for
 
 
 @dataclass(frozen=True, slots=True)

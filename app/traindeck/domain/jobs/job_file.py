@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
+from traindeck.domain.jobs.choices import Choices
 from traindeck.domain.jobs.file_values import WrongValueError, from_toml, to_toml_value
 from traindeck.domain.jobs.form_field import FieldKind, FormField, nearest
-from traindeck.domain.jobs.form_fields import FIELDS, TABLES, whole_table
+from traindeck.domain.jobs.form_fields import BY_NAME, FIELDS, TABLES, whole_table
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.parameter_text import scalar_of
-from traindeck.domain.texts import text
+from traindeck.domain.jobs.validation import validate
+from traindeck.domain.texts import Text, text
 
 _ALWAYS = ("name", "target", "nodes")
 
@@ -201,6 +203,24 @@ def line_of(source: str, table: str, key: str) -> int | None:
         elif inside == table and wanted.match(line):
             return number
     return None
+
+
+def line_of_field(source: str, error_field: str) -> int | None:
+    """Where a mistake that validate names stands: the row, else the key, else the table it belongs into."""
+    name, _, row = error_field.partition(":")
+    field = BY_NAME[name]
+    found = line_of(source, field.table, row or field.key) if row or field.key else None
+    return found or line_of(source, "", field.table)
+
+
+def mistakes_in(source: str, offer: Choices | None = None) -> list[tuple[int | None, Text]]:
+    """Everything that is wrong with a file as text, with the lines."""
+    try:
+        spec = parse(source)
+    except InvalidInput as error:
+        found = re.search(r"line (\d+)", error.title.in_english(), re.IGNORECASE)
+        return [(int(found[1]) if found else None, error.paragraph())]
+    return [(line_of_field(source, error.field), error.message) for error in validate(spec, offer)]
 
 
 def _unknown(source: str, table: str, key: str, known: list[str]) -> InvalidInput:

@@ -68,6 +68,7 @@ class JobSpec:
     name: str = ""
     target: Target = Target.LAB
     description: str = ""
+    template: str = ""
     workspace: str = ""
     experiment: str = ""
     experiment_id: str = ""

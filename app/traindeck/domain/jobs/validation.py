@@ -71,7 +71,7 @@ def _check_limits(spec: JobSpec) -> Iterator[FieldError]:
     if not spec.name:
         yield FieldError("name", text("Enter a name of 1 to 40 letters, digits, “-” or “_”."))
     if spec.target is Target.APULIS:
-        yield FieldError("target", text("This version cannot submit to Apulis yet; choose the Lab or ModelArts."))
+        yield FieldError("target", text("This version cannot submit to Apulis yet; select the Lab or ModelArts."))
     for field in FIELDS:
         for mistake in field.limits.mistakes(field.label, getattr(spec, field.name)):
             yield FieldError(field.name, mistake)

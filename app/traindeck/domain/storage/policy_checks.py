@@ -81,7 +81,9 @@ def policy_findings(policy: str, bucket: str, form: PolicyForm) -> tuple[Finding
         size = len(policy.encode())
     except UnicodeEncodeError:
         return (
-            Finding(text("The text contains an incomplete character."), text("Delete what is shown as a box or “?”.")),
+            Finding(
+                text("The text contains an incomplete character."), text("Delete the characters shown as a box or “?”.")
+            ),
         )
     too_long = Finding(
         text("The policy has {size} bytes; {most} are allowed.", size=f"{size:,}", most=f"{MOST_BYTES:,}"),
@@ -114,7 +116,7 @@ class _Check:
     def all(self) -> Iterator[Finding]:
         policy = self._document.document
         if not isinstance(policy, dict):
-            yield self._error((), text("A policy is an object."), text("Begin with {{ and end with }}."))
+            yield self._error((), text("A policy is a JSON object."), text("Begin with {{ and end with }}."))
             return
         yield from self._unknown(policy, (), _OF_POLICY[self._form])
         if "Statement" not in policy:
@@ -133,7 +135,7 @@ class _Check:
 
     def _statement(self, statement: object, way: JsonPath) -> Iterator[Finding]:
         if not isinstance(statement, dict):
-            yield self._error(way, text("A statement is an object."), text("Begin it with {{ and end it with }}."))
+            yield self._error(way, text("A statement is a JSON object."), text("Begin it with {{ and end it with }}."))
             return
         yield from self._unknown(statement, way, _MEMBERS)
         effect = statement.get("Effect")
@@ -237,7 +239,9 @@ class _Check:
 
     def _conditions(self, conditions: object, way: JsonPath) -> Iterator[Finding]:
         if not isinstance(conditions, dict):
-            yield self._error(way, text("“Condition” is not an object."), text("Enter an operator, a key and values."))
+            yield self._error(
+                way, text("“Condition” is not a JSON object."), text("Enter an operator, a key and values.")
+            )
             return
         for name, keys in conditions.items():
             operator = _SET.sub("", name).removesuffix("IfExists")

@@ -70,6 +70,8 @@ class Rules:
     both_sides: bool = True  # a check tells also what stands only at the target
     compares_if_allowed: bool = False  # keys that may only write do not keep it waiting: then all of it is sent
     keeps_existing: bool = False  # what stands at the target already is left alone there
+    keeps_edited: bool = False  # so is a file of this computer that is not as a download left it
+    most_bytes: int = 0  # of a download: larger objects stay where they are; 0: all come
     tells_replaced: bool = False  # look at the target, only to say what is replaced
     parallel: int = 0  # at most so many requests at a time; 0: as many as the service answers well
     part_bytes: int = 0  # how large the parts of large objects are; 0: as it fits them

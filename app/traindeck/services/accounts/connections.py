@@ -94,6 +94,11 @@ class Connection:
 
         return ObsAccess(self.storage)
 
+    def in_region(self, region: str) -> Connection:
+        """The same keys somewhere else, for whoever asks there once and closes it."""
+        there = replace(self.profile, region=region, project_id="", obs_endpoint="")
+        return Connection(there, self._credentials, self._calls)
+
     def close(self) -> None:
         """Of those that were made, what is idle."""
         for name in ("storage", "training"):

@@ -161,7 +161,11 @@ class _Round:
             self._tell(Asked.CLOCK, True, text("Accurate to {seconds} s.", seconds=max(1, round(off_s))))
             return
         hint = text("Turn on automatic time. Requests are rejected from a difference of 15 minutes.")
-        minutes = text("The clock of this computer is off by {minutes} minutes.", minutes=max(1, round(off_s / 60)))
+        minutes = count_text(
+            "The clock of this computer is off by {count} minute.",
+            "The clock of this computer is off by {count} minutes.",
+            max(1, round(off_s / 60)),
+        )
         self._tell(Asked.CLOCK, False if off_s >= BAD_CLOCK_S else None, minutes, hint)
 
     async def _look_at_training(self) -> None:

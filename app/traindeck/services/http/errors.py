@@ -23,10 +23,11 @@ from traindeck.domain.errors import (
     NotTrusted,
     NotUnderstood,
     ServiceTrouble,
+    Throttled,
     TooSlow,
     Unreachable,
 )
-from traindeck.domain.texts import Text, moment_words, text
+from traindeck.domain.texts import Text, count_text, moment_words, text
 from traindeck.runtime.clock import of_http_date
 from traindeck.services.http.calls import OutOfTime
 from traindeck.services.http.masking import without_secrets
@@ -151,7 +152,7 @@ def by_code(rules: Mapping[str, Rule]) -> dict[str, Rule]:
 
 def _filled(sentence: Text, fields: Mapping[str, object]) -> Text:
     # No more than it names: errors are kept on disk together with their fields.
-    return Text(sentence.english, {name: fields[name] for name in fields if f"{{{name}}}" in sentence.english})
+    return sentence.with_fields(**{name: fields[name] for name in fields if f"{{{name}}}" in sentence.english})
 
 
 # fmt: off
@@ -167,7 +168,7 @@ no_right = Refusal(NoRight,
 in_arrears = Refusal(AccessRefused,
     text("The account is frozen or has overdue payments."),
     text("Check the billing page of the console and pay the outstanding amount, then try again."))
-too_many_requests = Refusal(ServiceTrouble,
+too_many_requests = Refusal(Throttled,
     text("{host} is limiting requests."),
     text("Wait a moment, then try again."))
 # Something on their side: a gateway, a backend, a page that is none.
@@ -236,7 +237,11 @@ def expired_token(answer: ErrorResponse, *_: str) -> AppError:
 def wrong_clock(answer: ErrorResponse, *_: str) -> AppError:
     off_by = round(abs(seconds_ahead(answer.date) or 0.0) / 60)  # 0: the server did not say
     title = (
-        text("The clock of this computer is off by {minutes} minutes.", minutes=off_by)
+        count_text(
+            "The clock of this computer is off by {count} minute.",
+            "The clock of this computer is off by {count} minutes.",
+            off_by,
+        )
         if off_by
         else text("The clock of this computer is off by more than 15 minutes.")
     )

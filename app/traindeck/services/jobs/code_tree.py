@@ -14,6 +14,7 @@ from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.services.jobs.code_limits import CodeLimits, Limit, OverLimit
 from traindeck.services.jobs.code_rules import CodeRules, IgnoreRule
 from traindeck.services.transfers.local_tree import is_link, leads_to_of
 
@@ -94,53 +95,6 @@ class FolderSum:
         return self.files + self.folders
 
 
-class Limit(StrEnum):
-    ENTRIES = "entries"
-    BYTES = "bytes"
-    DEPTH = "depth"
-
-
-@dataclass(frozen=True, slots=True)
-class CodeLimits:
-    """What a target takes as code."""
-
-    entries: int = 1_000
-    size_bytes: int = 5_000_000_000
-    depth: int = 32
-
-
-@dataclass(frozen=True, slots=True)
-class OverLimit:
-    """One limit that the code is beyond, and the folder where most of it lies."""
-
-    limit: Limit
-    found: int
-    most: int
-    folder: str
-
-    def words(self) -> Text:
-        if self.limit is Limit.ENTRIES:
-            return text(
-                "The code directory has {found} files and folders; the limit is {most}. Most are in “{folder}”.",
-                found=f"{self.found:,}",
-                most=f"{self.most:,}",
-                folder=self.folder,
-            )
-        if self.limit is Limit.BYTES:
-            return text(
-                "The code directory has {found}; the limit is {most}. Most of it is in “{folder}”.",
-                found=size_words(self.found),
-                most=size_words(self.most),
-                folder=self.folder,
-            )
-        return text(
-            "The code directory is {found} levels deep; the limit is {most}. The deepest is “{folder}”.",
-            found=self.found,
-            most=self.most,
-            folder=self.folder,
-        )
-
-
 @dataclass(frozen=True)
 class CodeTree:
     """A folder of code as one look found it."""
@@ -217,6 +171,28 @@ class CodeTree:
                 break
             here = largest
         return here.path or "./"
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenCode:
+    """The code as a run has it: all of it goes along, and its files are where contents are kept."""
+
+    tree: CodeTree
+    places: Mapping[str, Path]
+
+
+def tree_of(root: Path, sizes: Mapping[str, int]) -> CodeTree:
+    """Of files that were frozen, of which nothing is left out any more."""
+    folders = {"": FolderSum("")}
+    deepest = ""
+    entries = tuple(CodeEntry(path, EntryKind.FILE, sizes[path]) for path in sorted(sizes))
+    for entry in entries:
+        depth = entry.path.count("/") + 1
+        _count_folders_of(entry.path, folders)
+        for folder in _all_above(entry.path):
+            folders[folder] = _with(folders[folder], entry, depth)
+        deepest = max(deepest, entry.path, key=lambda path: path.count("/"))
+    return CodeTree(root, entries, folders, _same_but_case(entries), deepest=deepest)
 
 
 async def scan_code(folder: Path, ignore: Sequence[str], calls: BlockingCalls) -> CodeTree:
@@ -399,18 +375,19 @@ class _Scan:
             depth = entry.path.count("/") + 1
             if depth > self._depth:
                 self._depth, self._deepest = depth, entry.path
-            self._count_folders_of(entry.path)
+            _count_folders_of(entry.path, self._folders)
             for folder in _all_above(entry.path):
                 self._folders[folder] = _with(self._folders[folder], entry, depth)
 
-    def _count_folders_of(self, path: str) -> None:
-        """Those that nothing but this link makes folders of what goes along."""
-        new = [folder for folder in _all_above(path) if folder not in self._folders]
-        for below, folder in enumerate(new):
-            self._folders[folder] = FolderSum(folder, folders=below)
-        for folder in _all_above(path)[len(new) :]:
-            before = self._folders[folder]
-            self._folders[folder] = replace(before, folders=before.folders + len(new))
+
+def _count_folders_of(path: str, folders: dict[str, FolderSum]) -> None:
+    """Those that nothing but this file makes folders of what goes along."""
+    new = [folder for folder in _all_above(path) if folder not in folders]
+    for below, folder in enumerate(new):
+        folders[folder] = FolderSum(folder, folders=below)
+    for folder in _all_above(path)[len(new) :]:
+        before = folders[folder]
+        folders[folder] = replace(before, folders=before.folders + len(new))
 
 
 def _same_but_case(entries: Sequence[CodeEntry]) -> tuple[tuple[str, ...], ...]:

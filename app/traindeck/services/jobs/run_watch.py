@@ -1,12 +1,13 @@
-"""Following the live runs: one poller per profile, as often as it is worth."""
+"""Following the live runs: one poller per account, as often as it is worth."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,15 +18,16 @@ from traindeck.domain.errors import (
     AccessRefused,
     AppError,
     KeysRefused,
+    LocalTrouble,
     NotFound,
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.jobs.job import LAB_ENDED, RemoteJob, Run, RunState
-from traindeck.domain.texts import text
+from traindeck.domain.jobs.job import LAB_ENDED, LiveJobs, RemoteJob, Run, RunState
 from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, TaskScope, set_within
 from traindeck.services.accounts.connections import Connection, Connections
+from traindeck.services.jobs.run_changes import changes, is_news
 from traindeck.services.logs.run_logs import RunLogs
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ _LIST_EVERY_S = 2.0
 _LINGER = timedelta(seconds=60)
 _RETRIES_S = (1.0, 60.0)
 _SETTLE_S = (20.0, 300.0)
-_BROKEN_OFF = text("The service ended this job without a reason. See the end of its log.")
+
+_WITHOUT_A_REASON = (RunState.ABNORMAL, RunState.FAILED)
 
 
 @dataclass(slots=True)
@@ -53,7 +56,18 @@ class WatchedAccount:
     """That failed, one after the other."""
     next_look: datetime | None = None
     lingering: dict[str, datetime] = field(default_factory=dict)
+    """Until when the log of a run that is over is looked for once more."""
+    jobs: LiveJobs | None = None
+    """All of it that are not over, as of the last answer; None: nobody asked, or it cannot be asked for all."""
     retries: Iterator[float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobsSeen:
+    """What a look at an account found; a search of a moment ago may lack the newest job."""
+
+    profile: str
+    jobs: LiveJobs
 
 
 @dataclass(eq=False, slots=True)
@@ -72,9 +86,23 @@ class RunWatch:
     gone: Listeners[str] = field(default_factory=Listeners)
     connection_state: Listeners[str] = field(default_factory=Listeners)
     """The name of a profile whose last answer or trouble changed."""
+    jobs_seen: Listeners[JobsSeen] = field(default_factory=Listeners)
+    """All live jobs of an account at each look, ours or not: one that was given up may be among them."""
+    take_back: Callable[[JobsSeen], Awaitable[object]] | None = None
+    """Takes in the jobs of this computer whose records were lost."""
+    measure: Callable[[Run], Awaitable[object]] | None = None
+    """Reads the numbers of a run's log once there is no more of it to come."""
+    look_at_data: Callable[[Run], Awaitable[object]] | None = None
+    """Keeps what the inputs of a run hold, once for each."""
+    records_told: Listeners[None] = field(default_factory=Listeners)
+    """Whether the records can be written, or what became of them, is another thing than before."""
+    log_trouble: AppError | None = None
+    """Why logs are not kept now; the service has them."""
     accounts: dict[str, WatchedAccount] = field(default_factory=lambda: defaultdict(WatchedAccount))
     _known: dict[str, Run] = field(default_factory=dict)
     _records_trouble: AppError | None = None
+    _records_told: tuple[object, object] = (None, None)
+    _looked_at: Counter[str] = field(default_factory=Counter)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def trouble(self, profile: str) -> AppError | None:
@@ -83,6 +111,16 @@ class RunWatch:
     def wake(self) -> None:
         """Look now instead of when it is due; not before the moment a service asked for."""
         self._woken.set()
+
+    @contextmanager
+    def looking_at(self, profile: str) -> Iterator[None]:
+        """Somebody looks at what this account runs: it is asked even when nothing of ours is live there."""
+        self._looked_at[profile] += 1
+        self.wake()
+        try:
+            yield
+        finally:
+            self._looked_at[profile] -= 1
 
     def tell(self, run: Run) -> None:
         """Somebody else changed a run: pass it on, and look after it from now on."""
@@ -119,12 +157,27 @@ class RunWatch:
                     continue
                 retries = delays(*_RETRIES_S, self.chance)
                 self._tell_records_trouble(None)
-                for run in live:
-                    if _is_watched(run):
-                        scope.start(f"watch {run.profile}", partial(self._watch, run.profile))
-                    elif run.state.is_open:
-                        scope.start("settle", self._keep_settling)
+                await self._look_after_records()
+                watched = {run.profile for run in live if _is_watched(run)} | {*+self._looked_at}
+                for profile in watched:
+                    scope.start(f"watch {profile}", partial(self._watch, profile))
+                if self.look_at_data is not None:
+                    for run in live:
+                        if _is_watched(run):
+                            scope.start(f"look at the data of {run.id}", partial(self.look_at_data, run))
+                if any(run.state.is_open for run in live):
+                    scope.start("settle", self._keep_settling)
                 await set_within(self._woken, _LIST_EVERY_S)
+
+    async def _look_after_records(self) -> None:
+        """What waits for room on the disk is written as soon as there is some; each day has its copy."""
+        before = self._records_told
+        if self.records.trouble is not None:
+            await self.records.write_what_was_not()
+        await self.records.make_copy(self.clock().astimezone().date())
+        self._records_told = (self.records.trouble, self.records.recovered)
+        if self._records_told != before:
+            self.records_told.tell(None)
 
     async def _keep_settling(self) -> None:
         """Submissions whose answer was lost are looked for as long as there are any."""
@@ -180,7 +233,8 @@ class RunWatch:
                 runs = [run for run in await self.records.live() if run.profile == profile and _is_watched(run)]
                 now = self.clock()
                 account.lingering = {run_id: until for run_id, until in account.lingering.items() if until > now}
-                if not runs and not account.lingering:
+                if not runs and not account.lingering and not self._looked_at[profile]:
+                    account.jobs = None  # nobody asks any more, so nobody knows
                     return
                 news = await self._look(profile, account, runs)
             except KeysRefused as error:
@@ -219,73 +273,113 @@ class RunWatch:
 
     async def _look(self, profile: str, account: WatchedAccount, runs: list[Run]) -> bool:
         connection = await self.connections.open(profile)
+        jobs, first_trouble = await self._live_jobs(connection, profile, account)
+        live = {job.id: job for job in jobs}
         news = False
-        first_trouble: AppError | None = None
         for run in runs:
             try:
-                news |= await self._look_at(connection, account, run)
+                # What is not among the live ones has ended, or was deleted, or has a phase of a newer service.
+                job = live.get(run.job_id) or await connection.training.show(run.job_id)
+                account.last_answer = self.clock()
+                news |= await self._look_at(connection, account, run, job)
             except AppError as error:
                 if _concerns_all(error):
                     raise
                 # One run that cannot be asked about does not hide the others.
                 first_trouble = first_trouble or error
-        for run_id in account.lingering:
+        for run_id, until in list(account.lingering.items()):
             known = self._known.get(run_id)
             if known is not None:
-                news |= await self._fetch_logs(connection, known, is_last=True)
+                news |= await self._linger(connection, account, known, until)
         if first_trouble is not None:
             raise first_trouble
         return news
 
-    async def _look_at(self, connection: Connection, account: WatchedAccount, run: Run) -> bool:
-        job = await connection.training.show(run.job_id)
-        account.last_answer = self.clock()
-        if job is None:
-            reason = text("The service no longer has this job. Its record on this computer is kept.")
-            await self._become(run, state=RunState.ABNORMAL, reason=reason, ended=self.clock())
-            return True
-        # The log is fetched after the state was asked for: when that says over, the log is whole.
-        grown = await self._fetch_logs(connection, run, is_last=job.state.is_over)
-        after = self._changes(run, job, is_lab=connection.profile.is_lab)
-        # The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not.
-        if job.state.is_over and not connection.profile.is_lab:
-            account.lingering[run.id] = self.clock() + _LINGER
-        changed = any(getattr(run, name) != value for name, value in after.items() if name != "checked")
+    async def _live_jobs(
+        self, connection: Connection, profile: str, account: WatchedAccount
+    ) -> tuple[Sequence[RemoteJob], AppError | None]:
+        """One question for all; where that has no answer, each run is asked about by itself."""
+        try:
+            found = await connection.training.live_jobs()
+        except AppError as error:
+            if _concerns_all(error):
+                raise
+            log.warning("%s cannot be asked for its live jobs: %s %s", profile, error, error.detail)
+            account.jobs = None
+            return (), error if isinstance(error, ServiceTrouble) else None
+        account.jobs, account.last_answer = found, self.clock()
+        seen = JobsSeen(profile, found)
+        self.jobs_seen.tell(seen)
+        if self.take_back is not None:
+            await self.take_back(seen)
+        return found.jobs, None
+
+    async def _look_at(self, connection: Connection, account: WatchedAccount, run: Run, job: RemoteJob | None) -> bool:
+        after = changes(run, job, self.clock(), is_lab=connection.profile.is_lab)
+        grown = False
+        if job is not None:
+            # The log is fetched after the state was asked for: when that says over, the log is whole.
+            grown = await self._fetch_logs(connection, run, is_last=job.state.is_over)
+            # The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not.
+            if job.state.is_over and (not connection.profile.is_lab or self.log_trouble is not None):
+                account.lingering[run.id] = self.clock() + _LINGER
+        if job is not None and job.state in _WITHOUT_A_REASON and not job.exit_message and after["reason"] != LAB_ENDED:
+            after["reason"] = await self._reason(connection, run) or after["reason"]
+        changed = is_news(run, after)
         if changed:
+            if job is not None and job.state.is_over:
+                await self._measure(run)  # before it is over for those who wait for that
             await self._become(run, **after)
         return grown or changed
 
-    def _changes(self, run: Run, job: RemoteJob, *, is_lab: bool) -> dict[str, object]:
-        ended = run.ended
-        if job.state.is_over and ended is None:
-            ended = self.clock()
-            if job.started is not None and job.duration_ms is not None:
-                ended = job.started + timedelta(milliseconds=job.duration_ms)
-        broken_off = _BROKEN_OFF if job.state is RunState.ABNORMAL else ""
-        return {
-            "state": job.state,
-            "phase": job.phase,
-            "reason": LAB_ENDED if is_lab and job.is_lost else job.exit_message or broken_off,
-            "started": job.started or run.started,
-            "ended": ended,
-            "duration_ms": job.duration_ms if job.state.is_over else run.duration_ms,
-            "tasks": job.tasks or run.tasks,
-            "isolation": job.isolation or run.isolation,
-            "checked": self.clock(),
-        }
+    async def _reason(self, connection: Connection, run: Run) -> str:
+        """From the events of the job; that they cannot be had takes nothing away."""
+        try:
+            return await connection.training.last_error(run.job_id)
+        except AppError as error:
+            if _concerns_all(error):
+                raise
+            log.warning("the events of %s: %s %s", run.name, error, error.detail)
+            return ""
+
+    async def _linger(self, connection: Connection, account: WatchedAccount, run: Run, until: datetime) -> bool:
+        grown = await self._fetch_logs(connection, run, is_last=True)
+        if self.log_trouble is not None:
+            account.lingering[run.id] = max(until, self.clock() + _LINGER)  # the service has it for long
+        elif grown:
+            await self._measure(run)
+        return grown
 
     async def _fetch_logs(self, connection: Connection, run: Run, *, is_last: bool) -> bool:
         grown = False
+        trouble: AppError | None = None
         for task in run.tasks:
             chunk = await connection.training.log_tail(run.job_id, task)
-            if chunk is not None:
-                part = partial(connection.training.log_part, run.job_id, task)
+            if chunk is None:
+                continue
+            part = partial(connection.training.log_part, run.job_id, task)
+            try:
                 grown |= bool(await self.logs.take(run.id, task, chunk, part, is_last=is_last))
+            except LocalTrouble as error:
+                # What state the job is in counts more; the log stays where it is.
+                log.warning("keeping the log of %s: %s %s", run.name, error, error.detail)
+                trouble = error
+        if (trouble is None) != (self.log_trouble is None):
+            self.log_trouble = trouble
+            self.connection_state.tell(run.profile)
         return grown
 
-    async def _become(self, run: Run, **changes: object) -> None:
+    async def _measure(self, run: Run) -> None:
+        if self.measure is None:
+            return
         try:
-            self._notice(await self.records.change(run.id, **changes))
+            await self.measure(run)
+        except (LocalTrouble, NotFound) as error:
+            log.warning("reading the numbers of %s: %s %s", run.name, error, error.detail)
+
+    async def _become(self, run: Run, **after: object) -> None:
+        try:
+            self._notice(await self.records.change(run.id, **after))
         except NotFound:
             self.forget(run.id)  # another program removed it while we asked
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.domain.outcomes import Outcomes
-from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import count_text, text
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.jobs.code_bundles import Bundle, CodeBundles, CodeText, FrozenFile
+from traindeck.services.jobs.code_bundles import CodeBundles, CodeText
+from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
+from traindeck.services.jobs.run_outputs import RunOutputs
+from traindeck.services.jobs.run_removal import RunRemoval
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfers
 
@@ -36,6 +36,12 @@ class RunService:
     watch: RunWatch
     transfers: Transfers
     bundles: CodeBundles
+    outputs: RunOutputs = field(init=False)
+    removal: RunRemoval = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.removal = RunRemoval(self.records, self.connections, self.watch, self.transfers, self.bundles)
+        self.outputs = RunOutputs(self.records, self.connections, self.transfers)
 
     async def find(self, reference: str) -> Run:
         """By id, by any unique beginning of id or name, or the last one."""
@@ -67,7 +73,10 @@ class RunService:
         return found[0]
 
     async def stop(self, run_id: str) -> Run:
+        """Ask for the end; the run is over when the service says so. One that is over stays as it is."""
         run = await self.records.existing(run_id)
+        if run.state.is_over and run.state.is_remote:
+            return run
         if not run.state.is_remote:
             raise Conflict(
                 text("“{name}” has no job that could be stopped.", name=run.name),
@@ -80,51 +89,16 @@ class RunService:
             self.watch.tell(run)
         return run
 
-    async def remove(self, run_id: str) -> None:
-        """Delete the job at the service and the record here; outputs in OBS stay."""
-        run = await self.records.existing(run_id)
-        is_damaged = run.state is RunState.UNKNOWN and not run.job_id
-        if not run.state.is_over and not is_damaged:
-            raise Conflict(text("“{name}” has not ended yet.", name=run.name), text("Stop it first, then delete it."))
-        if run.job_id:
-            connection = await self.connections.open(run.profile)
-            await connection.training.delete(run.job_id)
-        await self.records.remove(run.id)
-        self.watch.forget(run.id)
+    async def remove(self, run_id: str, *, code: bool = False) -> None:
+        """Delete the job at the service and the record here; outputs in OBS and logs stay, code if it is not asked."""
+        await self.removal.remove(await self.removal.look(run_id), code=code)
 
     async def code(self, run_id: str) -> Bundle:
         """The files that were frozen for it, as this computer keeps them."""
         return await self.bundles.open((await self.records.existing(run_id)).bundle)
 
-    async def code_text(self, bundle: Bundle, file: FrozenFile) -> CodeText:
-        return await self.bundles.text(bundle, file)
-
-    async def outputs(self, run_id: str) -> list[ObjectEntry]:
-        run = await self.records.existing(run_id)
-        storage = (await self.connections.open(run.profile)).storage
-        found: list[ObjectEntry] = []
-        for channel in run.filled_spec.outputs:
-            async for page in storage.entries(ObjectPath.parse(channel.place).as_folder(), recursive=True):
-                found += page
-        return found
-
-    async def fetch(
-        self, run_id: str, target: Path, on_file: Callable[[ObjectPath, Path], None] | None = None
-    ) -> list[Path]:
-        """Bring every output folder into a folder of its name below `target`."""
-        run = await self.records.existing(run_id)
-        outputs = run.filled_spec.outputs
-        fetched: list[Path] = []
-        outcomes = Outcomes()
-        for channel in outputs:
-            source = ObjectPath.parse(channel.place).as_folder()
-            into = target / channel.name if len(outputs) > 1 else target
-            with outcomes.one(channel.name):
-                fetched += await self.transfers.fetch(run.profile, source, into)
-                if on_file:
-                    on_file(source, into)
-        outcomes.end()
-        return fetched
+    async def code_text(self, file: FrozenFile) -> CodeText:
+        return await self.bundles.text(file)
 
 
 log = logging.getLogger(__name__)

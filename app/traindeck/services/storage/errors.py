@@ -55,10 +55,10 @@ _no_access = Refusal(NoRight,
     text("Check the owner of the bucket, its policy, and the permissions of the keys."))
 _missing = Refusal(NotFound,
     text("“{place}” does not exist."),
-    text("Check the spelling; capital and small letters differ in OBS."))
+    text("Check the spelling; names in OBS are case-sensitive."))
 # What arrived is not what was sent; the service threw it away, or we did.
 damaged = Refusal(ServiceTrouble,
-    text("“{place}” was damaged in transit."),
+    text("“{place}” was corrupted in transit."),
     text("Nothing was stored. Try again. If it happens often, check the network."))
 not_asked_for = Refusal(NotUnderstood,
     text("The list of “{place}” contains names that do not belong there."),
@@ -203,7 +203,8 @@ def obs_error(answer: ErrorResponse, place: ObjectPath | None) -> AppError:
 
 def occupied(path: ObjectPath) -> Occupied:
     return Occupied(
-        text("There is another “{place}” by now.", place=str(path)), text("It was left alone. Look which is wanted.")
+        text("There is another “{place}” by now.", place=str(path)),
+        text("It was not changed. Check which one you want to keep."),
     )
 
 

@@ -36,6 +36,15 @@ class SourceChanged(Exception):
     """The file is not what it was when it was looked at."""
 
 
+async def _limited(data: bytes, limit: RateLimit) -> AsyncIterator[memoryview]:
+    """In pieces of the limit: what is read at once would stand still for seconds, and then leap."""
+    view, step = memoryview(data), limit.piece_bytes
+    for start in range(0, len(view), step):
+        piece = view[start : start + step]
+        await limit.take(len(piece))
+        yield piece
+
+
 @dataclass(frozen=True, slots=True)
 class Content(InMemory):
     """A piece of a file in memory."""
@@ -52,12 +61,8 @@ class Content(InMemory):
     def at_once(self) -> bytes | None:
         return None if self.limit.bytes_per_s else self.data
 
-    async def pieces(self) -> AsyncIterator[bytes | memoryview]:
-        step = self.limit.piece_bytes
-        view = memoryview(self.data)
-        for start in range(0, len(view), step):
-            piece = view[start : start + step]
-            await self.limit.take(len(piece))
+    async def pieces(self) -> AsyncIterator[memoryview]:
+        async for piece in _limited(self.data, self.limit):
             yield piece
 
 
@@ -72,12 +77,11 @@ class Streamed:
     md5: bytes
     limit: RateLimit
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    async def pieces(self) -> AsyncIterator[memoryview]:
         end = self.offset + self.size_bytes
         for begin in range(self.offset, end, _READ_BYTES):
-            data = await self.read(begin, min(end, begin + _READ_BYTES))
-            await self.limit.take(len(data))
-            yield data
+            async for piece in _limited(await self.read(begin, min(end, begin + _READ_BYTES)), self.limit):
+                yield piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +111,12 @@ class FileStretch(InFile):
     def check(self, file: FileIO) -> None:
         check_same(os.fstat(file.fileno()), self.item)
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    async def pieces(self) -> AsyncIterator[memoryview]:
         end = self.offset + self.size_bytes
         for begin in range(self.offset, end, _READ_BYTES):
             data = await self.disk.run(partial(self._read, begin, min(_READ_BYTES, end - begin)))
-            await self.limit.take(len(data))
-            yield data
+            async for piece in _limited(data, self.limit):
+                yield piece
 
     def _open(self) -> FileIO:
         with local_errors(self.place):

@@ -116,7 +116,7 @@ class Checks:
             )
         elif match is Match.NOT_AS_NOTED:
             error = Conflict(
-                text("The contents differ, or what is written down with the object is not true of it."),
+                text("The contents differ, or the information stored with the object is wrong."),
                 text("Download it to compare the contents."),
             )
         self._ended(item, state, error)

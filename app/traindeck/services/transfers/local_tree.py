@@ -193,7 +193,7 @@ def leads_to_of(place: Path) -> str:
 
 def _not_utf8(place: str, detail: str) -> AppError:
     return InvalidInput(
-        text("Where the link “{place}” leads is not UTF-8, so it could not be kept.", place=_shown(place)),
+        text("The target of the link “{place}” is not UTF-8, so it could not be kept.", place=_shown(place)),
         text("Rename its target, and create the link again."),
         detail,
     )
@@ -201,7 +201,7 @@ def _not_utf8(place: str, detail: str) -> AppError:
 
 def _called_as_link(place: str) -> AppError:
     return InvalidInput(
-        text("“{place}” is called as links are when they are kept.", place=_shown(place)),
+        text("The name of “{place}” is reserved for links that are kept as objects.", place=_shown(place)),
         text("Rename the file, or skip links."),
     )
 

@@ -115,5 +115,5 @@ def _only_new(place: str | Path) -> Iterator[None]:
     except FileExistsError as error:
         raise Occupied(
             text("There is another “{place}” by now.", place=str(place)),
-            text("It was left alone. Look which is wanted."),
+            text("It was not changed. Check which one you want to keep."),
         ) from error

@@ -11,8 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.domain.errors import NoRight, NotFound
-from traindeck.domain.storage.objects import ObjectPath, ObjectRow
+from traindeck.domain.errors import InvalidInput, NoRight, NotFound
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow, size_words
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.object_limits import refusal, too_many_parts
 from traindeck.domain.transfers.orders import LINK_ENDING, CompareBy, Kind, Links, Order, Rules, is_remote
@@ -140,11 +140,21 @@ class Planner:
                 items.append(_equal(item, self._rules.compare))
             else:
                 stands = entry is not None if is_remote(self._order.source) else row is not None
-                items.append(beside_another(item, self._rules) if stands else item)
+                if entry is not None and self._is_edited(entry, known.get(item.key)):
+                    items.append(kept(item))
+                else:
+                    items.append(beside_another(item, self._rules) if stands else item)
         if comparing is not None and doubts:
             await self._settle(comparing, items, doubts)
         with_folders = self._rules.empty_folders
         return [item for item in items if with_folders or item.action is not Action.MAKE_FOLDER]
+
+    def _is_edited(self, entry: LocalEntry, known: Known | None) -> bool:
+        """A file that no download left like this: somebody wrote it, and nobody else has it."""
+        if not self._rules.keeps_edited:
+            return False
+        here = (entry.size_bytes, entry.modified_ns, entry.inode)
+        return known is None or (known.size_bytes, known.modified_ns, known.inode) != here
 
     async def _settle(self, comparing: Comparing, items: list[Item], doubts: Sequence[Doubt]) -> None:
         sure: list[Doubt] = []
@@ -180,6 +190,10 @@ class Planner:
         found: list[_Found] = []
         for (row, name), entry in zip_longest(placed, entries):
             item = item_of(row, name, Action.MAKE_FOLDER if name.endswith("/") else Action.MOVE)
+            if self._rules.most_bytes and row.size_bytes > self._rules.most_bytes:
+                item = replace(item, state=ItemState.SKIPPED, error=too_large(self._rules.most_bytes))
+                found.append((item, None, row))
+                continue
             if self._order.is_of_link(row.key):
                 item.action = Action.LINK
                 place = target / name if name else target
@@ -251,11 +265,24 @@ def _equal(item: Item, by: CompareBy | None) -> Item:
     return item
 
 
+def too_large(most_bytes: int) -> InvalidInput:
+    return InvalidInput(
+        text("The file is larger than {most}.", most=size_words(most_bytes)),
+        text("Allow larger files, or download it by itself."),
+    )
+
+
+def kept(item: Item) -> Item:
+    """What stands at the target stays."""
+    is_open = item.action is not Action.MAKE_FOLDER and item.state is ItemState.QUEUED
+    return replace(item, state=ItemState.KEPT) if is_open else item
+
+
 def beside_another(item: Item, rules: Rules) -> Item:
     """What becomes of an item where another stands at its target."""
     if item.action is Action.MAKE_FOLDER or item.state is not ItemState.QUEUED:
         return item
-    return replace(item, state=ItemState.KEPT) if rules.keeps_existing else replace(item, replaces=True)
+    return kept(item) if rules.keeps_existing else replace(item, replaces=True)
 
 
 def is_kept_as(entry: LocalEntry, row: ObjectRow) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -126,9 +126,11 @@ class Transfers:
                 state = TransferState.RUNNING if record.is_planned else TransferState.PLANNING
                 await self.journal.change(transfer_id, state=state)
 
-    def clear_finished(self) -> None:
-        over = [row.id for row in self._rows.values() if row.state.is_over]
-        for number in over:
+    def forget(self, transfer_ids: Iterable[int]) -> None:
+        """Take these out of the list, where they are over."""
+        for number in transfer_ids:
+            if number not in self._rows or not self._rows[number].state.is_over:
+                continue
             del self._rows[number]
             self._forgotten.add(number)
             self.ask(TransferEngine.forget, number)

@@ -25,7 +25,8 @@ from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signatur
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.dialogs import closing
-from traindeck.ui.kit.layouts import column_of, label, scrolling
+from traindeck.ui.kit.fields import label_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, scrolling, take_out
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
@@ -41,6 +42,7 @@ class CheckCard(QFrame):
         super().__init__(parent)
         self._theme = theme
         self._shown: CheckUp | None = None
+        self._parts: list[QWidget] = []
         set_role(self, "card")
         self.setAccessibleName(say("Checks"))
         self._grid = QGridLayout(self)
@@ -55,7 +57,7 @@ class CheckCard(QFrame):
         if check_up == self._shown:
             return False
         self._shown = check_up
-        self._empty()
+        take_out(self._parts)
         if check_up is None:
             self._show_none()
             return True
@@ -63,24 +65,22 @@ class CheckCard(QFrame):
             say("Checking…") if check_up.is_running and check_up.accepted is None else say(check_up.verdict),
             {True: "verdict-good", False: "verdict-bad", None: "heading"}[check_up.accepted],
         )
-        self._grid.addWidget(verdict, 0, 0, 1, 3)
+        self._place(verdict, 0, 0, 3)
         for row, check in enumerate(check_up.checks, 1):
             self._add(row, check)
         return True
 
-    def _empty(self) -> None:
-        while (item := self._grid.takeAt(0)) is not None:
-            if (old := item.widget()) is not None:
-                old.hide()
-                old.deleteLater()
+    def _place(self, part: QWidget, row: int, column: int, width: int = 1) -> None:
+        self._grid.addWidget(part, row, column, 1, width, Qt.AlignmentFlag.AlignTop)
+        self._parts.append(part)
 
     def _show_none(self) -> None:
         """What will stand here, so that nothing moves when it comes."""
-        self._grid.addWidget(sentence(say("Checked when you save"), "dim"), 0, 0, 1, 3)
+        self._place(sentence(say("Checked when you save"), "dim"), 0, 0, 3)
         titles = (say("Clock"), "OBS", say("Project"), "ModelArts", say("Write permission"))
         for row, title in enumerate(titles, 1):
             for column, words in enumerate(("–", title)):
-                self._grid.addWidget(label(words, "dim"), row, column, Qt.AlignmentFlag.AlignTop)
+                self._place(label(words, "dim"), row, column)
 
     def _add(self, row: int, check: Check) -> None:
         icon, color, verdict = _mark_of(check)
@@ -91,7 +91,7 @@ class CheckCard(QFrame):
         words = say(check.fact) if check.hint is None else f"{say(check.fact)} {say(check.hint)}"
         fact = help_label(words, "dim" if check.is_running else "")
         for column, part in enumerate((mark, label(say(check.title), "strong"), fact)):
-            self._grid.addWidget(part, row, column, Qt.AlignmentFlag.AlignTop)
+            self._place(part, row, column)
 
 
 def _mark_of(check: Check) -> tuple[str, str, Text]:
@@ -129,8 +129,6 @@ def is_credentials(files: list[Path]) -> bool:
 
 
 _SIZE = (640, 640)
-# What other programs and the desktop leave of the screen.
-_SCREEN_SHARE = 0.9
 
 
 class ProfileDialog(QDialog):
@@ -157,9 +155,8 @@ class ProfileDialog(QDialog):
         self._bind()
         self._refresh()
         self.fields["access_key"].setFocus()
-        room = self.screen().availableGeometry().size() * _SCREEN_SHARE
         # The size does not follow the content: what is wrong is said where there was room for it before.
-        self.resize(min(_SIZE[0], room.width()), min(_SIZE[1], room.height()))
+        fit_on_screen(self, *_SIZE)
         form.look_for_keyring()
 
     def _build(self) -> None:
@@ -215,7 +212,7 @@ class ProfileDialog(QDialog):
         _head(form, say("Custom endpoints"))
         self._row(form, "obs_endpoint", say("&OBS endpoint"), from_region)
         self._fill_signatures()
-        form.addRow(_buddy(say("Si&gnature"), self.signature), self.signature)
+        form.addRow(label_of(say("Si&gnature"), self.signature), self.signature)
         form.addRow("", self.path_style)
         self._row(form, "modelarts_endpoint", say("Mo&delArts endpoint"), from_region)
         self._row(form, "iam_endpoint", say("&IAM endpoint"), from_region)
@@ -246,7 +243,7 @@ class ProfileDialog(QDialog):
         hint.setFixedHeight(hint.fontMetrics().lineSpacing())
         box = QWidget()
         column_of(field, hint, inside=box, margins=0, spacing=0)
-        form.addRow(_buddy(title, field), box)
+        form.addRow(label_of(title, field), box)
 
     def _fill_regions(self) -> None:
         self.region.setObjectName("profile.region")
@@ -360,10 +357,3 @@ def _head(form: QFormLayout, words: str) -> None:
     head = label(words, "strong")
     head.setContentsMargins(0, SPACE if form.rowCount() else 0, 0, 0)
     form.addRow(head)
-
-
-def _buddy(title: str, field: QWidget) -> QLabel:
-    name = QLabel(title)
-    name.setBuddy(field)
-    field.setAccessibleName(title.replace("&", ""))
-    return name

@@ -6,13 +6,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
 
 from traindeck.domain.texts import say, say_count
+from traindeck.ui.kit.tables import FocusedView
 from traindeck.ui.kit.theme import HALF, Theme, set_role
 from traindeck.viewmodels.jobs.form_checks import FormChecks
 
 _LINES = 4
 
 
-class CheckList(QListWidget):
+class CheckList(FocusedView, QListWidget):
     """What is wrong first, then how much is right; choosing a line goes to its field."""
 
     field_wanted = Signal(str)
@@ -47,7 +48,7 @@ class CheckList(QListWidget):
         if checks.open:
             self._add(f"… {say_count('1 check not run yet', '{count} checks not run yet', checks.open)}", "dim")
         if checks.passed:
-            words = say_count("1 check", "{count} checks", checks.passed)
+            words = say_count("1 check passed", "{count} checks passed", checks.passed)
             self._add(f"✓ {words}", "dim" if checks.problems else "good")
         self.setCurrentRow(min(row, self.count() - 1))
 

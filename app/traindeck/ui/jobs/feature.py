@@ -34,6 +34,7 @@ _PINNED = "run."
 _SCOPE = "run"
 """No dock of this name: the list acts on all that is selected in it, the tab of a run on its own."""
 _NO_RUN = text("Select a run first.")
+_NO_PAGE = text("Open a run first.")
 _OTHER_STATE = text("The state of this run does not allow it.")
 _TOML = "TOML (*.toml)"
 
@@ -82,6 +83,7 @@ class JobsFeature(Feature):
             Command("job.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="job", group=2),
             Command("run.sample", say("&Run the sample"), self._room.sample_run.start, menu="run", group=0),
             *map(self._command, run_actions(self._room.runs, self.shell.confirm)),
+            self._pin_command(),
             Command(
                 "view.refresh", say("&Refresh"), self._refresh, always, "F5", "view", contexts=ANYWHERE, icon="refresh"
             ),
@@ -93,28 +95,50 @@ class JobsFeature(Feature):
             yield PaletteEntry(f"run.{run.id}", title, partial(self.open_run, run), detail, "runs", also=run.name)
 
     def _command(self, action: RunAction) -> Command:
-        """The same for the run that is meant."""
+        """The same for the runs that are meant."""
 
         def act() -> None:
-            if run := self._run():
-                action.act(run)
+            action.act(self._runs(action))
 
         def fits() -> bool:
-            return (run := self._run()) is not None and action.fits(run)
+            return action.can_be_done(self._runs(action))
 
         def needs() -> Text:
-            return _NO_RUN if self._run() is None else _OTHER_STATE
+            return _OTHER_STATE if self._runs(action) else _NO_RUN
 
         return Command(
             action.id, action.title, act, fits, action.keys, "run", action.group,
             icon=action.icon, scope=_SCOPE, needs=needs,
         )  # fmt: skip
 
-    def _run(self) -> Run | None:
-        page = self._pages.get(self.shell.window.current_tab())
+    def _runs(self, action: RunAction) -> list[Run]:
+        """All that are selected, where it can be done to several; else the one that is shown."""
+        page, runs = self._pages.get(self.shell.window.current_tab()), self._room.runs
+        run = runs.state.selected_run
         if page is not None and page.pinned and not isinstance(QApplication.focusWidget(), RunRows):
-            return page.state.run
-        return self._room.runs.state.selected_run
+            run = page.state.run
+        elif action.of_several and len(runs.chosen) > 1:
+            return [one for one in map(runs.run, runs.chosen) if one is not None]
+        return [] if run is None else [run]
+
+    def _pin_command(self) -> Command:
+        """For the tab in front, as its own button."""
+
+        def page() -> RunPage | None:
+            shown = self._pages.get(self.shell.window.current_tab())
+            return shown if shown is not None and shown.state.run is not None else None
+
+        def is_pinned() -> bool:
+            return (shown := page()) is not None and bool(shown.pinned)
+
+        def pin() -> None:
+            self._pin(self.shell.window.current_tab(), not is_pinned())
+
+        def has_page() -> bool:
+            return page() is not None
+
+        title = say("Keep this run as a tab of its own")
+        return Command("run.pin", title, pin, has_page, "", "run", 3, is_pinned, icon="pin", needs=_NO_PAGE)
 
     # pages
 
@@ -202,10 +226,13 @@ class JobsFeature(Feature):
         self.shell.show_dock("job")
 
     def _refresh(self) -> None:
-        """The panel that has the focus, if it knows how, else all there is."""
+        """The panel that has the focus, if it knows how, else the page in front and the lists beside it."""
         if (own := edit_of(REFRESH)) is not None:
             own.run()
             return
+        page = self.shell.window.tabs.currentWidget()
+        if page is not None and (shown := edit_of(REFRESH, page)) is not None:
+            shown.run()
         self._room.refresh()
         self._storage.buckets.refresh()
 

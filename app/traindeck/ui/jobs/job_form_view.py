@@ -350,9 +350,10 @@ class JobFormView(QWidget):
         self.version.offer(versions, spec.engine_version, is_known=known, placeholder=wait)
         flavors = [(_flavor_words(flavor), flavor.id) for flavor in offer.flavors]
         self.flavor.offer(flavors, spec.flavor, is_known=known, placeholder=wait)
-        self.offer.setText(trouble.sentence() if trouble else "")
-        self.offer.setVisible(trouble is not None)
-        self.offer_again.setVisible(trouble is not None)
+        words = state.offer_words
+        self.offer.setText(say(words) if words is not None else "")
+        self.offer.setVisible(words is not None)
+        self.offer_again.setVisible(words is not None)
         shown = [self.boot.itemText(number) for number in range(self.boot.count())]
         if shown != list(state.boot_files):
             self.boot.clear()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedButton
-from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.layouts import column_of, take_out
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
 from traindeck.viewmodels.jobs.place_notes import PlaceNote, Remedy
@@ -28,6 +28,7 @@ class PlaceNotesView(QWidget):
         super().__init__()
         self._take = take
         self._notes: list[PlaceNote] = []
+        self._lines: list[QWidget] = []
         self._column = column_of(inside=self, margins=0, spacing=HALF)
         self.hide()
 
@@ -35,10 +36,7 @@ class PlaceNotesView(QWidget):
         if list(notes) == self._notes:
             return
         self._notes = list(notes)
-        while (item := self._column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        take_out(self._lines)
         for note in self._notes:
             self._add(note)
         self.setVisible(bool(self._notes))
@@ -48,11 +46,13 @@ class PlaceNotesView(QWidget):
         said = sentence(words, _ROLES[note.tone])
         said.setMinimumWidth(4 * SPACE)  # the longest name must not decide how wide the form is
         self._column.addWidget(said)
+        self._lines.append(said)
         for remedy in note.remedies:
             button = ElidedButton(say(remedy.words))
             set_role(button, "link")
             button.clicked.connect(partial(self._go, note, remedy))
             self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            self._lines.append(button)
 
     def _go(self, note: PlaceNote, remedy: Remedy, *_: bool) -> None:
         self._take(note, remedy)

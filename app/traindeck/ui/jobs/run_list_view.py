@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QMenu, QStackedLayout, QWidget
 
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
-from traindeck.ui.jobs.run_actions import add_to_menu, fill_menu, run_actions
+from traindeck.ui.jobs.run_actions import fill_menu, run_actions
 from traindeck.ui.jobs.run_rows import RunRows, RunRowsModel
 from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import one_line
 from traindeck.ui.kit.theme import HALF, SPACE, Theme
@@ -39,6 +40,7 @@ class RunListView(QWidget):
         self._pages.addWidget(self.rows)
         self.setFocusProxy(self.rows)
 
+        KeptRows("runs", self.rows, self.model)
         self.rows.again_wanted.connect(self._again)
         self.rows.edit_wanted.connect(self._edit_again)
         self.rows.delete_wanted.connect(self._delete)
@@ -70,12 +72,7 @@ class RunListView(QWidget):
             return None
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if len(runs) == 1:
-            fill_menu(menu, runs[0], run_actions(self._runs, self._confirm))
-            return menu
-        can_stop, can_delete = any(run.state.can_stop for run in runs), any(run.state.is_over for run in runs)
-        add_to_menu(menu, say("S&top…"), "", self._stop, enabled=can_stop)
-        add_to_menu(menu, say("&Delete…"), "Del", self._delete, enabled=can_delete)
+        fill_menu(menu, runs, run_actions(self._runs, self._confirm))
         return menu
 
     def _show_menu(self, place: QPoint) -> None:
@@ -95,9 +92,6 @@ class RunListView(QWidget):
         if run := self._only():
             self._runs.opened.emit(run)
 
-    def _stop(self) -> None:
-        self._runs.stop(self.selected_ids(), self._confirm)
-
     def _delete(self) -> None:
         self._runs.remove(self.selected_ids(), self._confirm)
 
@@ -108,6 +102,7 @@ class RunListView(QWidget):
     def _on_selection(self, *_: QItemSelection) -> None:
         current = self.rows.currentIndex()
         chosen = self.selected_ids()
+        self._runs.chosen = tuple(chosen)
         run_id = self.model.row(current.row()).id if current.isValid() else ""
         self._runs.select(run_id if run_id in chosen else (chosen[0] if chosen else ""))
 

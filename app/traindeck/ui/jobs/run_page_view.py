@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from functools import cached_property
+from typing import TypeVar
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -20,7 +23,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
 from traindeck.ui.jobs.run_actions import fill_menu, head_action, run_actions
-from traindeck.ui.jobs.run_parts import CodePart, DetailsPart, OutputsPart, OverviewPart
+from traindeck.ui.jobs.run_parts import CodePart, DetailsPart, OutputsPart, OverviewPart, RunPart
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, line, row_of
@@ -29,8 +32,11 @@ from traindeck.viewmodels.jobs.run_page import SUB_PAGES, RunPage, head_facts, r
 from traindeck.viewmodels.ports import Confirm, Tone
 from traindeck.viewmodels.shell.commands import without_mnemonic
 
+AnyPart = TypeVar("AnyPart", bound=RunPart)
+
 _KEYS = {Qt.KeyboardModifier.NoModifier: "run.again", Qt.KeyboardModifier.ShiftModifier: "run.edit"}
 _NUMBER_WIDTH = 10 * SPACE  # the number of the run is always in sight
+_WITH_FACTS = 19 * SPACE
 _ROLES = {"run.stop": "danger", "run.again": "primary"}
 
 
@@ -48,6 +54,7 @@ class RunPageView(QWidget):
         self.title, self.chip = ElidedLabel("", "heading"), StateChip()
         self.title.setMinimumWidth(_NUMBER_WIDTH)
         self.facts, self.note = ElidedLabel("", "dim"), ElidedLabel("", "dim")
+        self._said = QWidget()
         self.act = QPushButton()
         self.act.clicked.connect(self._act)
         self.more = tool_button("dots", say("More actions"))
@@ -63,18 +70,41 @@ class RunPageView(QWidget):
         self.tabs.setAccessibleName(say("Parts of the run"))
         self.tabs.setExpanding(False)
         self.tabs.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.overview, self.outputs = OverviewPart(page), OutputsPart(page)
-        self.code, self.details = CodePart(page, theme), DetailsPart(page)
         self.parts = QStackedWidget()
+        self.parts.setMinimumHeight(1)  # on a page that is too low they give way, not the head
         self._build()
         self.setFocusProxy(self.tabs)
         self.tabs.setCurrentIndex(SUB_PAGES.index(page.sub_page))
-        self.parts.setCurrentIndex(self.tabs.currentIndex())
+        self._beginning = QTimer(self, singleShot=True, interval=0)
+        self._beginning.timeout.connect(self._make_part)
         self.tabs.currentChanged.connect(self._show_part)
         page.changed.connect(self._on_changed)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         self._on_changed()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where the page is low, the parts come before what is said of the whole."""
+        super().resizeEvent(event)
+        self._said.setVisible(self.height() >= _WITH_FACTS)
+
+    # Each is made when somebody looks at it: most runs are looked at in one of them.
+
+    @cached_property
+    def overview(self) -> OverviewPart:
+        return self._added(OverviewPart(self.page))
+
+    @cached_property
+    def outputs(self) -> OutputsPart:
+        return self._added(OutputsPart(self.page))
+
+    @cached_property
+    def code(self) -> CodePart:
+        return self._added(CodePart(self.page, self._theme))
+
+    @cached_property
+    def details(self) -> DetailsPart:
+        return self._added(DetailsPart(self.page))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of runs; not where text is read or written."""
@@ -84,7 +114,7 @@ class RunPageView(QWidget):
         if run is None or action is None or is_text:
             super().keyPressEvent(event)
         elif not event.isAutoRepeat() and action.fits(run):
-            action.act(run)
+            action.act([run])
 
     def _build(self) -> None:
         head = QWidget()
@@ -93,11 +123,11 @@ class RunPageView(QWidget):
             (self.title, 0), (self.chip, 0, middle), 1, self.act, self.more, self.pin, margins=0, spacing=SPACE
         )
         margins = (2 * SPACE, SPACE, SPACE, HALF)
-        column_of(first, self.facts, self.note, inside=head, margins=margins, spacing=HALF)
+        column_of(self.facts, self.note, inside=self._said, margins=0, spacing=HALF)
+        column_of(first, self._said, inside=head, margins=margins, spacing=HALF)
         titles = (say("Overview"), say("Outputs"), say("Code"), say("Details"))
-        for words, part in zip(titles, (self.overview, self.outputs, self.code, self.details), strict=True):
+        for words in titles:
             self.tabs.addTab(words)
-            self.parts.addWidget(part)
         inside = QWidget()
         set_role(inside, "page")
         inside.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -111,19 +141,48 @@ class RunPageView(QWidget):
         theme_tool_buttons(self, self._theme)
         self._on_changed()
 
-    def _show_part(self, number: int) -> None:
-        self.parts.setCurrentIndex(number)
-        self.page.show_sub_page(SUB_PAGES[number])
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self.parts.count():
+            self._beginning.start()  # in a turn of its own: the head and a part together would hold the window up
+
+    def _make_part(self) -> None:
+        self._show_now(self._part())
+        self.parts.setCurrentWidget(self._part())
+
+    def _show_part(self) -> None:
+        self._make_part()
+        self.page.show_sub_page(SUB_PAGES[self.tabs.currentIndex()])
+
+    def _part(self) -> RunPart:
+        """The one whose tab is in front."""
+        match SUB_PAGES[self.tabs.currentIndex()]:
+            case "outputs":
+                return self.outputs
+            case "code":
+                return self.code
+            case "details":
+                return self.details
+        return self.overview
+
+    def _added(self, part: AnyPart) -> AnyPart:
+        self._show_now(part)
+        self.parts.addWidget(part)
+        return part
+
+    def _show_now(self, part: RunPart) -> None:
+        if self.page.state.run is not None:
+            part.show_run(self.page.state.run)
 
     def _act(self) -> None:
         run = self.page.state.run
         if run is not None and (action := self._actions.get(head_action(run))) is not None:
-            action.act(run)
+            action.act([run])
 
     def _fill_menu(self) -> None:
         self._menu.clear()
         if run := self.page.state.run:
-            fill_menu(self._menu, run, list(self._actions.values()), head_action(run))
+            fill_menu(self._menu, [run], list(self._actions.values()), head_action(run))
 
     def _on_changed(self) -> None:
         run = self.page.state.run
@@ -136,8 +195,8 @@ class RunPageView(QWidget):
         self.facts.setText(" · ".join(head_facts(run, self.page.runs.clock())))
         self._show_act(run)
         self._show_note(run)
-        for part in (self.overview, self.outputs, self.code, self.details):
-            part.show_run(run)
+        if self.parts.count():
+            self._part().show_run(run)
 
     def _show_act(self, run: Run) -> None:
         wanted = head_action(run)

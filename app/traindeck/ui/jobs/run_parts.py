@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QSplitter, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QPlainTextEdit, QSplitter, QWidget
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.jobs.job import Run, duration_words
@@ -17,7 +17,7 @@ from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.table_models import RowsModel
-from traindeck.ui.kit.tables import NUMBERS, plain_table
+from traindeck.ui.kit.tables import NUMBERS, RowTable, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, tone_of
 from traindeck.viewmodels.ports import Tone
@@ -48,8 +48,8 @@ class NamedSizes(RowsModel[NamedSize]):
         return None
 
 
-def _files_table(model: NamedSizes, name: str) -> QTableView:
-    table = QTableView()
+def _files_table(model: NamedSizes, name: str) -> RowTable:
+    table = RowTable()
     plain_table(table, name)
     table.setModel(model)
     table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
@@ -58,7 +58,14 @@ def _files_table(model: NamedSizes, name: str) -> QTableView:
     return table
 
 
-class OverviewPart(QWidget):
+class RunPart(QWidget):
+    """Shows something of a run, while it is in sight."""
+
+    def show_run(self, run: Run) -> None:
+        raise NotImplementedError
+
+
+class OverviewPart(RunPart):
     """What happened, when, and with which values."""
 
     def __init__(self, page: RunPage) -> None:
@@ -91,7 +98,7 @@ class OverviewPart(QWidget):
         return say("Same as run {number}.", number=origin.number)
 
 
-class OutputsPart(QWidget):
+class OutputsPart(RunPart):
     """What the run wrote to OBS."""
 
     def __init__(self, page: RunPage) -> None:
@@ -115,7 +122,7 @@ class OutputsPart(QWidget):
         self.fetch.setEnabled(bool(state.outputs) and state.fetching is None)
 
 
-class CodePart(QWidget):
+class CodePart(RunPart):
     """The files as they were frozen; no later edit is in them."""
 
     def __init__(self, page: RunPage, theme: Theme) -> None:
@@ -161,7 +168,7 @@ class CodePart(QWidget):
             self._page.open_code(path)
 
 
-class DetailsPart(QWidget):
+class DetailsPart(RunPart):
     """Everything that was sent, and under which names it is known."""
 
     def __init__(self, page: RunPage) -> None:
@@ -198,7 +205,15 @@ def _outputs_words(state: RunPageState) -> str:
     if state.outputs_trouble is not None:
         return state.outputs_trouble.sentence()
     if state.fetched_to is not None:
-        return say("Downloaded to {folder}.", folder=str(state.fetched_to))
+        done = say("Downloaded to {folder}.", folder=str(state.fetched_to))
+        if not state.fetch_kept:
+            return done
+        kept = say_count(
+            "{count} file there was edited or comes from elsewhere, and was kept.",
+            "{count} files there were edited or come from elsewhere, and were kept.",
+            state.fetch_kept,
+        )
+        return f"{done} {kept}"
     if state.outputs_are_loading and not state.outputs:
         return say("Looking for outputs…")
     size_bytes = sum(entry.size_bytes or 0 for entry in state.outputs)

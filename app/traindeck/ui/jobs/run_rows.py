@@ -92,7 +92,7 @@ class RunDelegate(QStyledItemDelegate):
         has_keys = option.widget is not None and option.widget.hasFocus()
         ground = ""
         if is_selected:
-            ground = "selection" if has_keys else "hover"
+            ground = "selection" if has_keys else "selection_idle"
         elif option.state & QStyle.StateFlag.State_MouseOver:
             ground = "hover"
         if ground:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, SignalInstance
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -101,6 +101,9 @@ def fill_scrolling(page: QWidget, column: QLayout) -> None:
     column_of(scrolling(inside), inside=page, margins=0)
 
 
+_ANY_HEIGHT = 16_777_215  # as Qt has it for widgets without a limit
+
+
 class EmptyPage(QWidget):
     """One sentence about what is, one about what to do."""
 
@@ -112,8 +115,19 @@ class EmptyPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         for words in (self.title, self.hint):
             words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column_of(1, self.title, self.hint, 2, inside=self, margins=2 * SPACE, spacing=HALF)
+        self._column = column_of(1, self.title, self.hint, 2, inside=self, margins=2 * SPACE, spacing=HALF)
         self.restore()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little room, the sentences have all of it, and the first comes first."""
+        super().resizeEvent(event)
+        around, width = self._around(self.height()), self.width()
+        self._column.setContentsMargins(2 * SPACE, around, 2 * SPACE, around)
+        needed = sum(words.heightForWidth(width - 4 * SPACE) for words in (self.title, self.hint))
+        self.hint.setMaximumHeight(_ANY_HEIGHT if needed + HALF <= self.height() - 2 * around else 0)
+
+    def _around(self, height: int) -> int:
+        return 2 * SPACE if height > 12 * SPACE else 0
 
     def say(self, title: str, hint: str) -> None:
         self.title.setText(title)

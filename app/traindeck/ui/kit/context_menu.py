@@ -46,10 +46,15 @@ def letter_entries(menu: QMenu) -> None:
 
 def context_menu(commands: Commands, context: str, theme: Theme, parent: QWidget) -> QMenu:
     """What can be done with what is selected."""
+    return menu_of((command for command in commands.all() if context in command.contexts), theme, parent)
+
+
+def menu_of(members: Iterable[Command], theme: Theme, parent: QWidget) -> QMenu:
+    """These commands, a line between two groups; it goes when it is closed."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     menu.setToolTipsVisible(True)
-    for group in in_groups(command for command in commands.all() if context in command.contexts):
+    for group in in_groups(members):
         if menu.actions():
             menu.addSeparator()
         for command in group:
@@ -63,6 +68,10 @@ def context_menu(commands: Commands, context: str, theme: Theme, parent: QWidget
             if command.checked is not None:
                 action.setCheckable(True)
                 action.setChecked(command.checked())
-            action.triggered.connect(partial(commands.run, command.id))
+            action.triggered.connect(partial(_run, command))
     letter_entries(menu)
     return menu
+
+
+def _run(command: Command, *_: bool) -> None:
+    command.run_if_able()

@@ -31,12 +31,28 @@ from traindeck.domain.texts import Text, say
 from traindeck.ui.kit.cards import ElidedButton, show_words
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.tables import Index, TitledModel, plain_heads
+from traindeck.ui.kit.tables import FocusedView, Index, TitledModel, plain_heads
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Rows
 
 Choice = tuple[str, str]
 """What is shown, and what it stands for."""
+
+
+def name_field(editor: QWidget, words: str) -> None:
+    """What it is called aloud, also by whatever is typed into."""
+    editor.setAccessibleName(words)
+    line = editor.lineEdit() if isinstance(editor, QComboBox) else None
+    if line is not None:
+        line.setAccessibleName(words)
+
+
+def label_of(title: str, field: QWidget) -> QLabel:
+    """The words before it, with the letter that leads to it."""
+    words = QLabel(title)
+    words.setBuddy(field)
+    name_field(field, title.replace("&", ""))
+    return words
 
 
 class Field(QWidget):
@@ -51,7 +67,7 @@ class Field(QWidget):
         self.label = QLabel(label)
         self.label.setBuddy(editor)
         if not editor.accessibleName():
-            editor.setAccessibleName(label)
+            name_field(editor, label)
         self.error = sentence("", "error")
         self.note = sentence("", "small")
         self.note.setMinimumWidth(4 * SPACE)  # what cannot be parted must not decide how wide the form is
@@ -321,7 +337,7 @@ class _PairCell(QStyledItemDelegate):
             self.commitData.emit(editor)
 
 
-class PairTable(QTableView):
+class PairTable(FocusedView, QTableView):
     """Type to add, Delete to remove, paste `a=1;b=2` or lines."""
 
     pasted = Signal(str)

@@ -16,7 +16,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from traindeck.ui.kit.theme import set_role
+from traindeck.ui.kit.theme import SPACE, set_role
+
+_AROUND = 6 * SPACE
+"""About so high is the title a system puts over a window, with the line below."""
 
 LayoutItem = QWidget | QLayout | int | tuple[Any, ...]
 """What stands there; with how much of what is left it takes, and its alignment; a number alone is empty room."""
@@ -55,6 +58,23 @@ def _fill(box: QBoxLayout, parts: tuple[LayoutItem, ...], margins: Margins | Non
             box.addLayout(what, *place)
         else:
             box.addWidget(what, *place)
+
+
+def fit_on_screen(dialog: QWidget, width: int, height: int) -> None:
+    """As large as this, unless the screen is too small for that and for what the system puts around it."""
+    room = dialog.screen().availableGeometry()
+    dialog.resize(min(width, room.width() - 2 * SPACE), min(height, room.height() - _AROUND))
+
+
+def take_out(widgets: list[QWidget]) -> None:
+    """They are gone from sight and from their layout at once; the list is empty then."""
+    while widgets:
+        widget = widgets.pop()
+        widget.hide()
+        parent = widget.parentWidget()
+        if parent is not None and (layout := parent.layout()) is not None:
+            layout.removeWidget(widget)
+        widget.deleteLater()
 
 
 def line(*, upright: bool = False) -> QFrame:

@@ -8,22 +8,24 @@ from itertools import count
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QStackedWidget, QWidget
+from PySide6.QtWidgets import QDialog, QListWidgetItem, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError, Unexpected
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.dialogs import AnswerButton, asked
-from traindeck.ui.kit.layouts import column_of, label, line, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, line, row_of
 from traindeck.ui.kit.property_page import PagePlace, PageState, PropertyPage, help_label
+from traindeck.ui.kit.tables import RowList
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Tasks
 
 __all__ = ["PropertyDialog", "PropertyDialogs", "PropertyPage"]
 
-_SIZE = QSize(108 * SPACE, 76 * SPACE)
+_SIZE = (108 * SPACE, 76 * SPACE)
 _LIST_WIDTH = 21 * SPACE
+_BESIDE_TITLE = 8 * SPACE  # icon and margins
 _LINE = 34
 
 
@@ -44,7 +46,7 @@ class PropertyDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(f"{title} – {address}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(_SIZE)
+        fit_on_screen(self, *_SIZE)
         self._theme = theme
         self._scope = scope
         self._name = f"properties {id(self)}"
@@ -52,7 +54,7 @@ class PropertyDialog(QDialog):
         self._numbers = count(1)
         self._is_asking = False
         self.places = [PagePlace(page, theme) for page in pages]
-        self.list, self.stack = QListWidget(), QStackedWidget()
+        self.list, self.stack = RowList(), QStackedWidget()
         self.footing = help_label("", "small")
         self.reload_button = push_button(say("Reload"), self.reload, tip=say("Reload (F5)"))
         self.save_button = push_button(say("&Save"), self.save, "primary", say("Save (Ctrl+S)"))
@@ -65,13 +67,14 @@ class PropertyDialog(QDialog):
 
     def _lay_out(self, title: str, address: str) -> None:
         set_role(self.list, "pages")
-        self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName(say("Pages"))
         self.list.setUniformItemSizes(True)
         for place in self.places:
             item = QListWidgetItem(place.page.title, self.list)
             item.setSizeHint(QSize(0, _LINE))
             self.stack.addWidget(place)
+        longest = max(self.fontMetrics().horizontalAdvance(f"{place.page.title} •") for place in self.places)
+        self.list.setFixedWidth(max(_LIST_WIDTH, longest + _BESIDE_TITLE))
         inset = SPACE + HALF
         heading, where = label(title, "heading"), ElidedLabel(address, "dim")
         top = column_of(heading, where, margins=(2 * SPACE, inset, 2 * SPACE, inset), spacing=2)

@@ -40,6 +40,14 @@ class RowsModel(TitledModel, Generic[Row]):
     def number_of(self, key: Hashable) -> int | None:
         return next((number for number, row in enumerate(self._rows) if self.key(row) == key), None)
 
+    def row_name(self, index: Index) -> str:
+        return str(self.key(self._rows[index.row()]))
+
+    def row_named(self, name: str) -> QModelIndex:
+        """One that is not there is no row."""
+        number = next((number for number, row in enumerate(self._rows) if str(self.key(row)) == name), None)
+        return QModelIndex() if number is None else self.index(number, 0)
+
     def count_rows(self) -> int:
         return len(self._rows)
 

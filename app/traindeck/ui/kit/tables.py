@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QHeaderView,
+    QListWidget,
     QStyle,
     QStyleOptionViewItem,
     QTableView,
@@ -39,13 +40,8 @@ _WORDS = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 
 
-KEPT_AS = "kept_as"
-"""A property of a header: its columns are kept under this name."""
-
-
-def plain_table(view: QTableView, name: str, row_height: int = ROW, *, kept_as: str = "") -> None:
+def plain_table(view: QTableView, name: str, row_height: int = ROW) -> None:
     """Rows to choose from, one line each; names differ at their ends, so it is their middle that goes."""
-    view.horizontalHeader().setProperty(KEPT_AS, kept_as)
     view.setAccessibleName(name)
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -133,6 +129,14 @@ class FocusedView(_View):
 def _is_letter(event: QKeyEvent) -> bool:
     is_plain = event.modifiers() in (*_PLAIN, Qt.KeyboardModifier.ShiftModifier)
     return is_plain and bool(event.text()) and event.text().isprintable()
+
+
+class RowTable(FocusedView, QTableView):
+    """A table without keys of its own."""
+
+
+class RowList(FocusedView, QListWidget):
+    """A short list without keys of its own."""
 
 
 class KeyedView(FocusedView):

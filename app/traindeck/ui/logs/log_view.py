@@ -33,6 +33,7 @@ from traindeck.ui.kit.edits import FIND, Edit, Edits, HasEdits
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import one_line, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.ui.logs.log_place import KeptLog
 from traindeck.viewmodels.jobs.run_page import run_title, state_words, tone_of
 from traindeck.viewmodels.logs.log_feed import (
     MOST_LINES,
@@ -411,7 +412,7 @@ class LogView(HasEdits, QWidget):
         self.pane = LogPane(theme)
         self.find_bar = FindBar(self.pane)
         self.search = tool_button("search", say("Find in the log (Ctrl+F)"), self.find_bar.open_bar)
-        self.empty = EmptyPage(say("No log is open."), say("Submit a job, or select a run and choose Show log."))
+        self.empty = EmptyPage(say("No log is open."), say("Submit a job, or select a run, then Show log."))
 
         head = row_of(
             (self.chip, 0, Qt.AlignmentFlag.AlignVCenter),
@@ -430,6 +431,7 @@ class LogView(HasEdits, QWidget):
         self._pages.addWidget(inside)
         self.setFocusProxy(self.pane)
 
+        self.place = KeptLog(feed, self.pane)
         self.pane.follow_wanted.connect(feed.follow_end)
         self.tasks.activated.connect(self._on_task)
         feed.changed.connect(self._on_changed)

@@ -24,7 +24,7 @@ from traindeck.domain.previews import ArchiveMember, Fact, MemberKind, TablePage
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.layouts import column_of
-from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
+from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
 
 Row = TypeVar("Row")
@@ -132,7 +132,7 @@ def preview_table(view: QTableView, name: str) -> None:
     view.horizontalHeader().setMinimumSectionSize(5 * SPACE)
 
 
-class ListTable(QTableView, Generic[Row]):
+class ListTable(FocusedView, QTableView, Generic[Row]):
     """A list with heads to sort by."""
 
     def __init__(self, model: ListModel[Row], name: str) -> None:
@@ -321,7 +321,7 @@ class CellsModel(TitledModel):
         return None
 
 
-class CellsTable(QTableView):
+class CellsTable(FocusedView, QTableView):
     """Cells can be chosen and copied, as in a spreadsheet."""
 
     def __init__(self) -> None:

@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
-from traindeck.ui.kit.tables import Index
+from traindeck.ui.kit.tables import FocusedView, Index
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.previews.picture_grid import PictureGrid
 
@@ -139,7 +139,9 @@ class _CellDelegate(QStyledItemDelegate):
         state = option.state
         is_chosen = bool(state & QStyle.StateFlag.State_Selected)
         if is_chosen or state & QStyle.StateFlag.State_MouseOver:
-            painter.fillRect(cell.adjusted(2, 2, -2, -2), colors.color("selection" if is_chosen else "hover"))
+            has_keys = bool(state & QStyle.StateFlag.State_Active)
+            ground = ("selection" if has_keys else "selection_idle") if is_chosen else "hover"
+            painter.fillRect(cell.adjusted(2, 2, -2, -2), colors.color(ground))
         room = QRect(cell.x() + SPACE, cell.y() + SPACE, _SIDE, _SIDE)
         picture = index.data(Qt.ItemDataRole.DecorationRole)
         if isinstance(picture, QImage):
@@ -163,7 +165,7 @@ class _CellDelegate(QStyledItemDelegate):
         painter.drawText(name, Qt.AlignmentFlag.AlignCenter, words)
 
 
-class GridView(QListView):
+class GridView(FocusedView, QListView):
     """However many pictures there are, only those in sight are read."""
 
     def __init__(self, grid: PictureGrid, theme: Theme) -> None:

@@ -7,13 +7,14 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QDialog, QListWidget, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import say, text
 from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import DIALOG_MARGINS, agreed, asked_line, closing
 from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.tables import RowList
 from traindeck.ui.kit.theme import SPACE
 from traindeck.ui.shell.arrangements import Arrangements
 from traindeck.ui.shell.main_window import MainWindow
@@ -99,7 +100,7 @@ class ArrangementsDialog(QDialog):
         self.setWindowTitle(say("Arrangements"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(45 * SPACE)
-        self.list = QListWidget()
+        self.list = RowList()
         self.list.setAccessibleName(say("Your arrangements"))
         self.rename = push_button(say("&Rename…"), self._ask_rename)
         self.remove = push_button(say("&Delete…"), self._ask_remove, "danger")

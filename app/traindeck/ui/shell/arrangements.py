@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QObject, Qt, Signal
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from traindeck.ui.shell.docks import Docks
-from traindeck.ui.shell.folding import USUAL_WIDTH, Folding
+from traindeck.ui.shell.folding import USUAL_WIDTH, Folding, room_below
 from traindeck.viewmodels.shell.window_state import WindowState
 
 LAYOUT_VERSION = 4  # raise it when docks come, go or change their names
 FIRST_SIZE = (1280, 800)
 _LEAST_PAGE = 0.3
 _LITTLE = 0.25
+_HALF = 0.5
 
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
@@ -32,7 +33,8 @@ class Arrangement:
     title: str
     hidden: tuple[str, ...] = ()
     front: tuple[str, ...] = ()
-    bottom: float = 0.5
+    bottom: float = _HALF
+    """More than half: it is about them, and the pages give way in a low window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Arrangements(QObject):
         self.named = {arrangement.id: arrangement for arrangement in named or (Arrangement("", ""),)}
         self._whole: _Whole | None = None
         self._waits_for_log = False
+        self._first_size = QSize()
         bottom = [docks.all[panel.id] for panel in docks.panels.values() if panel.area == _BOTTOM]
         for before, after in pairwise(bottom):
             window.tabifyDockWidget(before, after)
@@ -76,17 +79,19 @@ class Arrangements(QObject):
 
     def apply(self, name: str) -> None:
         """One of ours; whatever was done to the docks before leaves no trace."""
-        arrangement, window, docks = self.named[name], self._window, self._docks
+        arrangement, docks = self.named[name], self._docks
         self._begin_anew(self._blank)
         for panel_id, dock in docks.all.items():
             dock.setHidden(panel_id in arrangement.hidden)
         for panel_id in self._fronts(arrangement):
             docks.all[panel_id].raise_()
+        if arrangement.bottom > _HALF:
+            self._folding.want_below()
         self._folding.fit()  # before the others are given their sizes
         for area, size in USUAL_WIDTH.items():
             self._resize(area, size, Qt.Orientation.Horizontal)
         self._resize(_LEFT, 1, Qt.Orientation.Vertical)  # equal shares
-        self._resize(_BOTTOM, round(window.height() * arrangement.bottom), Qt.Orientation.Vertical)
+        self._share_below(arrangement.bottom)
         self._settled()
 
     def reset(self) -> None:
@@ -125,6 +130,7 @@ class Arrangements(QObject):
         if not self._window.restoreGeometry(QByteArray(_bytes(self._state.get("geometry")))):
             room = self._window.screen().availableGeometry()
             self._window.resize(min(FIRST_SIZE[0], room.width()), min(FIRST_SIZE[1], room.height()))
+            self._first_size = self._window.size()
         self.reset()
         kept = self._state.get("docks")
         self._restore(kept)
@@ -132,12 +138,21 @@ class Arrangements(QObject):
             self._waits_for_log = True
             self._resize(_BOTTOM, round(self._window.height() * _LITTLE), Qt.Orientation.Vertical)
 
+    def fit_on_screen(self) -> None:
+        """How much the system puts around the window is known only now; its foot would be below the screen."""
+        if self._window.size() != self._first_size:
+            return
+        room, whole = self._window.screen().availableGeometry(), self._window.frameGeometry()
+        beyond = QSize(max(0, whole.width() - room.width()), max(0, whole.height() - room.height()))
+        if not beyond.isNull():
+            self._window.resize(self._first_size - beyond)
+
     def give_log_room(self) -> None:
         """Until there is something to look at, the page of welcome has the room of the log."""
         if self._waits_for_log:
             self._waits_for_log = False
             share = next(iter(self.named.values())).bottom
-            self._resize(_BOTTOM, round(self._window.height() * share), Qt.Orientation.Vertical)
+            self._share_below(share)
 
     # the whole window
 
@@ -174,9 +189,16 @@ class Arrangements(QObject):
         """Of a window that became lower, the pages keep what can be read."""
         height = self._window.height()
         if self._whole is None and self._pages.height() < height * _LEAST_PAGE:
-            self._resize(_BOTTOM, height // 2, Qt.Orientation.Vertical)
+            self._share_below(_HALF)
 
     # inside
+
+    def _share_below(self, share: float) -> None:
+        """So much of the height; in a low window no more than leaves the pages what they need."""
+        height = round(self._window.height() * share)
+        if share <= _HALF and not self._folding.is_below_wanted:
+            height = min(height, room_below(self._window))
+        self._resize(_BOTTOM, height, Qt.Orientation.Vertical)
 
     def _begin_anew(self, docks: bytes) -> None:
         self._whole = None

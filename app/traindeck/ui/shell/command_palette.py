@@ -128,7 +128,7 @@ class CommandPalette(QWidget):
         self.list.setUniformItemSizes(True)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setAccessibleName(say("Found"))
+        self.list.setAccessibleName(say("Matches"))
         self.list.setItemDelegate(_Row(theme, self.list))
         set_role(self.list, "palette")
         self.nothing = label("", "dim")

@@ -13,7 +13,10 @@ from PySide6.QtWidgets import QComboBox, QHeaderView, QLineEdit, QMenu, QStacked
 from traindeck.domain.events import KeptEvent
 from traindeck.domain.texts import exact_words, say, text
 from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.columns import Columns
 from traindeck.ui.kit.context_menu import keys_words
+from traindeck.ui.kit.edits import COPY, FIND, Edit, Edits, HasEdits
+from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.property_page import Soon
 from traindeck.ui.kit.tables import Index, KeyedView, TitledModel, plain_table
@@ -39,7 +42,7 @@ _ICONS = {
 }
 _KINDS = {
     NewsKind.DONE: text("Done"),
-    NewsKind.FAILED: text("Failed"),
+    NewsKind.FAILED: text("Failed", "event"),
     NewsKind.NOTE: text("Information"),
     NewsKind.BEGAN: text("Problem"),
     NewsKind.OVER: text("Over"),
@@ -75,6 +78,13 @@ class EventTableModel(TitledModel):
 
     def event_at(self, row: int) -> KeptEvent:
         return self._rows[row]
+
+    def row_name(self, index: Index) -> str:
+        return str(self._rows[index.row()].number)
+
+    def row_named(self, name: str) -> QModelIndex:
+        row = next((row for row, event in enumerate(self._rows) if str(event.number) == name), None)
+        return QModelIndex() if row is None else self.index(row, EventTableModel.TITLE)
 
     def headers(self) -> Sequence[str]:
         return (say("Time"), say("Event"), say("Details"))
@@ -145,7 +155,8 @@ class EventTable(KeyedView, QTableView):
 
     def __init__(self) -> None:
         super().__init__()
-        plain_table(self, say("Events"), kept_as="events")
+        plain_table(self, say("Events"))
+        self.columns = Columns(self.horizontalHeader(), "events", always=EventTableModel.TITLE)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.doubleClicked.connect(self.show_wanted)
@@ -160,7 +171,7 @@ class EventTable(KeyedView, QTableView):
             super().keyPressEvent(event)
 
 
-class EventsView(QWidget):
+class EventsView(HasEdits, QWidget):
     """`jump` shows what a piece of news is about."""
 
     def __init__(self, events: Events, theme: Theme, jump: Callable[[Topic], None]) -> None:
@@ -198,6 +209,7 @@ class EventsView(QWidget):
             self._pages.addWidget(page)
         layout.addWidget(self.reason)
         self.setFocusProxy(self.table)
+        KeptRows("events", self.table, self.model)
         self._soon = Soon(self, self._narrow)
         self.typed.textChanged.connect(lambda _: self._soon.ask())
         self.group.activated.connect(lambda _: self._narrow())
@@ -216,7 +228,7 @@ class EventsView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.table.setColumnHidden(EventTableModel.REASON, self.width() < _WITH_REASON)
+        self.table.columns.make_room({EventTableModel.REASON: self.width() >= _WITH_REASON})
 
     def selected(self) -> list[KeptEvent]:
         """From above to below."""
@@ -228,6 +240,17 @@ class EventsView(QWidget):
         if topic is not None:
             self._jump(topic)
 
+    def leads_somewhere(self) -> bool:
+        chosen = self.selected()
+        return len(chosen) == 1 and topic_of(chosen[0]) is not None
+
+    def edits(self, focused: QWidget) -> Edits:
+        """What is copied of its rows says more than their cells."""
+        edits = {FIND: Edit(self.typed.setFocus, lambda: self._head.isVisible())}
+        if focused is self.table:
+            edits[COPY] = Edit(self.copy_selected, lambda: bool(self.selected()))
+        return edits
+
     def copy_selected(self) -> None:
         if chosen := self.selected():
             QGuiApplication.clipboard().setText("\n".join(map(copied, chosen)))
@@ -236,9 +259,8 @@ class EventsView(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chosen = self.selected()
-        leads = len(chosen) == 1 and topic_of(chosen[0]) is not None
         for words, key, act, is_possible in (
-            (say("Show"), "Return", self.show_selected, leads),
+            (say("Show"), "Return", self.show_selected, self.leads_somewhere()),
             (say("Copy"), "Ctrl+C", self.copy_selected, bool(chosen)),
         ):
             action = menu.addAction(f"{words}\t{keys_words(key)}")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QLabel, QWidget
 from traindeck import __version__
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import CHINESE, ENGLISH, say, text
+from traindeck.ui.kit.columns import columns_with_focus, show_columns_menu
 from traindeck.ui.kit.dialogs import DIALOG_MARGINS, closing
 from traindeck.ui.kit.edits import Edit
 from traindeck.ui.kit.layouts import column_of, label, row_of
@@ -23,9 +24,7 @@ from traindeck.ui.shell.edit_commands import edit_commands
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.ui.shell.menus import menu_titles
-from traindeck.ui.shell.shortcut_sheet import ShortcutSheet
 from traindeck.ui.shell.toasts import Toasts
-from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.finding import Finder, PaletteEntry, PaletteOffer, command_entries
@@ -105,6 +104,7 @@ class FrameFeature(Feature):
 
     def open_welcome(self) -> None:
         self.shell.window.open_tab(WELCOME, say("Welcome"), self._welcome)
+        self.shell.window.give_page_keys()
 
     def _close_welcome(self, _: Run) -> None:
         """It has done what it is for."""
@@ -116,6 +116,8 @@ class FrameFeature(Feature):
         return page == WELCOME
 
     def _welcome(self) -> QWidget:
+        from traindeck.ui.shell.welcome_page import WelcomePage  # for those who have no run
+
         return WelcomePage(self.shell.theme, self._sample, self._connect)
 
 
@@ -130,6 +132,8 @@ def frame_commands(
         CommandPalette(Finder(entries, recent.ids), recent, window.theme, window).open()
 
     def open_sheet() -> None:
+        from traindeck.ui.shell.shortcut_sheet import ShortcutSheet  # when it is asked for
+
         ShortcutSheet(window.commands, window).open()
 
     def open_about() -> None:
@@ -147,6 +151,12 @@ def frame_commands(
     def has_tab() -> bool:
         return bool(window.current_tab())
 
+    def close_others() -> None:
+        window.tabs.close_others(window.current_tab())
+
+    def has_others() -> bool:
+        return len(window.open_tabs()) > 1
+
     return [
         _in_view("view.palette", say("Co&mmands…"), open_palette, shortcut="Ctrl+K", icon="search"),
         _in_view(
@@ -157,13 +167,26 @@ def frame_commands(
             shortcut=full_screen_keys(),
             group=2,
         ),
+        _in_view(
+            "view.columns",
+            say("Co&lumns…"),
+            show_columns_menu,
+            _has_columns,
+            group=2,
+            needs=text("Go to a table first."),
+        ),
         *_docks(window),
         *_looks(preferences),
         Command("view.close_tab", say("&Close tab"), close_tab, has_tab, "Ctrl+W", menu="file", group=90),
+        Command("view.close_others", say("Close &others"), close_others, has_others, menu="file", group=90),
         Command("file.quit", say("&Quit"), quit_program, shortcut="Ctrl+Q", menu="file", group=99),
         Command("help.shortcuts", say("&Keyboard shortcuts"), open_sheet, shortcut="F1", menu="help"),
         Command("help.about", say("&About TrainDeck"), open_about, menu="help", group=99),
     ]
+
+
+def _has_columns() -> bool:
+    return columns_with_focus() is not None
 
 
 def _docks(window: MainWindow) -> Iterable[Command]:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QTabWidget, QToolBar, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QScrollArea, QTabWidget, QToolBar, QWidget
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.tab_order import next_stop
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.arrangements import FIRST_SIZE, Arrangement, Arrangements
 from traindeck.ui.shell.bars import NoticeBar
@@ -24,7 +25,7 @@ from traindeck.viewmodels.shell.window_state import WindowState
 __all__ = ["FIRST_SIZE", "MainWindow", "Make", "Panel", "make_frame"]
 
 SMALLEST_SIZE = (800, 500)
-_SMALLEST_PAGE = (320, 120)
+_SMALLEST_PAGE = (320, 176)
 _NOTE_MS = 500
 
 
@@ -88,6 +89,7 @@ class MainWindow(QMainWindow):
         self._noting = QTimer(self, singleShot=True, interval=_NOTE_MS)
         self._noting.timeout.connect(self.save_layout)
         self._watch_layout()
+        self.painted.connect(self.arrangements.fit_on_screen)
         notices.crashed.connect(self._show_report)
 
     # pages
@@ -96,6 +98,10 @@ class MainWindow(QMainWindow):
         """Bring the page to the front; `make` it when it is not there."""
         self._show_all()
         return self.tabs.open(key, title, make)
+
+    def give_page_room(self) -> None:
+        """In a low window, what stands below the page gives way to it."""
+        self._folding.give_way()
 
     def rename_tab(self, key: str, title: str) -> None:
         self.tabs.rename(key, title)
@@ -193,6 +199,13 @@ class MainWindow(QMainWindow):
         if event.size().height() < event.oldSize().height():
             self.arrangements.share_height()
 
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """By what is seen, not by what was made first: docks come and go, and stand wherever somebody puts them."""
+        stop = next_stop(self, self.focusWidget(), is_next=is_next)
+        if stop is not None:
+            stop.setFocus(Qt.FocusReason.TabFocusReason if is_next else Qt.FocusReason.BacktabFocusReason)
+        return stop is not None
+
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
         self._on_close_request()
@@ -211,7 +224,19 @@ class MainWindow(QMainWindow):
         self._docks.changed.connect(self._on_docks)
         self._docks.whole_wanted.connect(self._toggle_whole)
         self._docks.left_alone.connect(self.give_page_keys)
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.focusChanged.connect(self._show_focused)
         self.arrangements.changed.connect(self.commands.refresh)
+        self.arrangements.changed.connect(self.notice_bar.refresh)  # its place is shown as it was kept with the docks
+
+    def _show_focused(self, _: QWidget | None, now: QWidget | None) -> None:
+        """Qt scrolls to it only if the keyboard was in the same form before."""
+        above = now
+        while now is not None and above is not None and not above.isWindow():
+            above = above.parentWidget()
+            if isinstance(above, QScrollArea):
+                above.ensureWidgetVisible(now)
 
     def _on_docks(self) -> None:
         self._folding.fit()

@@ -76,8 +76,11 @@ class Menus(QObject):
             self._built = ids
         for command in self._commands.all():
             # What depends on the focus or on a selected word changes without a word to us. So a key always gets
-            # through, and is asked about when it comes; menus are asked when they open.
-            self._show(command, is_key_live=bool(command.shortcut) and command.id not in self._wanted)
+            # through, and is asked about when it comes; menus are asked when they open. This comes with every letter
+            # that is typed into the form: nobody is asked who has no key, no button and no mark.
+            is_button = command.id in self._wanted
+            if is_button or command.shortcut or command.checked is not None:
+                self._show(command, is_key_live=not is_button)
 
     def _show(self, command: Command, *, is_key_live: bool) -> None:
         action = self.actions[command.id]
@@ -166,9 +169,10 @@ class Menus(QObject):
                 self.toolbar.addAction(self.actions[command_id])
 
     def _paint(self) -> None:
-        for command in self._commands.all():
-            if command.icon and command.id in self.actions:
-                self.actions[command.id].setIcon(self._theme.icon(command.icon))
+        """In menus there are none, and each costs a drawing."""
+        for command_id in self._wanted:
+            if command_id in self.actions and (icon := self._commands.get(command_id).icon):
+                self.actions[command_id].setIcon(self._theme.icon(icon))
 
 
 def _run(commands: Commands, command_id: str, action: QAction, _checked: bool = False) -> None:

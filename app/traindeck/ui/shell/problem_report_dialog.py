@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
-    QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
     QSplitter,
@@ -21,6 +20,7 @@ from traindeck.ui.kit.cards import push_button, show_words
 from traindeck.ui.kit.dialogs import DIALOG_MARGINS, chosen_place, closing
 from traindeck.ui.kit.layouts import column_of, label
 from traindeck.ui.kit.property_page import help_label, sentence
+from traindeck.ui.kit.tables import RowList
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.shell.problem_report import ProblemForm
@@ -43,7 +43,7 @@ class ProblemReportDialog(QDialog):
         self.note.setAccessibleName(say("Your description"))
         self.note.setTabChangesFocus(True)
         self.note.setFixedHeight(4 * self.note.fontMetrics().lineSpacing())
-        self.files = QListWidget()
+        self.files = RowList()
         self.files.setAccessibleName(say("Files of the report"))
         self.content = QPlainTextEdit()
         self.content.setReadOnly(True)

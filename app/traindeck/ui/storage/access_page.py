@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QLineEdit,
-    QListWidget,
     QListWidgetItem,
     QMenu,
     QPlainTextEdit,
@@ -38,7 +37,7 @@ from traindeck.ui.kit.dialogs import agreed
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import help_label, sentence
-from traindeck.ui.kit.tables import KeyedView, plain_table
+from traindeck.ui.kit.tables import KeyedView, RowList, plain_table
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.ports import Loss
 from traindeck.viewmodels.storage.bucket_access import BucketAccess
@@ -239,7 +238,7 @@ class PolicyEditor(QWidget):
         set_role(self.place, "small")
         self.format = push_button(say("&Format"), self.format_wanted)
         self.format.setToolTip(say("Indent the JSON"))
-        self.found = QListWidget()
+        self.found = RowList()
         self.found.setAccessibleName(say("What was found in the policy"))
         self.found.setWordWrap(True)
         self.found.setTextElideMode(Qt.TextElideMode.ElideNone)

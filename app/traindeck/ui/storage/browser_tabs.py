@@ -27,6 +27,15 @@ Browse = Callable[[str, ObjectPath, str], ObjectBrowser]
 _KEY = "bucket."
 
 
+@dataclass(frozen=True, slots=True)
+class FolderPage:
+    """What a tab shows, for a window that comes after this one."""
+
+    place: ObjectPath
+    top: str = ""
+    """The object in the row at the top; empty: the first."""
+
+
 @dataclass(eq=False)
 class BrowserTabs:
     """Opens and closes them; `browse` makes what they show."""
@@ -56,10 +65,12 @@ class BrowserTabs:
         for key, browser in self._browsers.items():
             if (browser.profile, browser.state.place.bucket) == (profile, place.bucket):
                 self.window.open_tab(key, place.bucket, QWidget)
+                self.window.give_page_room()
                 browser.go(place)
                 return
         key = f"{_KEY}{next(self._numbers)}"
         self.window.open_tab(key, place.bucket, partial(self._page, key, profile, place))
+        self.window.give_page_room()
         self._mark(key)
 
     def dispose(self) -> None:
@@ -81,9 +92,15 @@ class BrowserTabs:
     def is_empty(self) -> bool:
         return not self._browsers
 
-    def place_on(self, key: str) -> ObjectPath | None:
+    def reopen(self, profile: str, page: FolderPage) -> None:
+        """As another window left it."""
+        self.open(profile, page.place)
+        self.browser(page.place.bucket).rows.top_wanted = page.top
+
+    def page_on(self, key: str) -> FolderPage | None:
         """What the tab of this key shows, if it is one of these."""
-        return self._browsers[key].state.place if key in self._browsers else None
+        view = self.window.tabs.page(key)
+        return FolderPage(view.place, view.table.top_key()) if isinstance(view, BrowserView) else None
 
     def closed(self, key: str) -> None:
         if browser := self._browsers.pop(key, None):
@@ -102,6 +119,7 @@ class BrowserTabs:
         self._browsers[key] = browser
         view = BrowserView(browser, self.tree, self.favourites, self.theme, self.confirm)
         self.extend(view)
+        view.table.verticalScrollBar().valueChanged.connect(self.window.tabs.changed)
         return view
 
     def _retitle(self, key: str) -> None:

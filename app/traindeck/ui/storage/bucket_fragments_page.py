@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QHeaderView, QLabel, QTableView
+from PySide6.QtWidgets import QHeaderView, QLabel
 from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError
@@ -23,7 +23,7 @@ from traindeck.ui.kit.dialogs import agreed
 from traindeck.ui.kit.layouts import row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import help_label, number_box
-from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
+from traindeck.ui.kit.tables import NUMBERS, Index, RowTable, TitledModel, plain_table
 from traindeck.ui.kit.theme import ROW, SPACE, set_role
 from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.storage.buckets import BucketService
@@ -130,7 +130,7 @@ class BucketFragmentsPage(PropertyPage):
         self._looks = itertools.count(1)
         self._look = ""
         self._is_whole = False
-        self.model, self.table = FragmentsModel(), QTableView()
+        self.model, self.table = FragmentsModel(), RowTable()
         self.summary, self.result = help_label("", "strong"), help_label("", "dim")
         self.chosen = push_button(say("Delete selected…"), self._end_chosen, "danger")
         self.older = push_button(say("Delete those older than"), self._end_older, "danger")

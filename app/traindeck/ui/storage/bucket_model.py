@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt, Signal
 
+from traindeck.domain.errors import AppError
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, size_words
 from traindeck.domain.texts import moment_words, say
 from traindeck.ui.kit.tables import NUMBERS, Index
@@ -66,6 +67,17 @@ class BucketModel(DropModel, QAbstractItemModel):
             return QModelIndex()
         row = next((row for row, entry in enumerate(parent.entries) if entry.path == path), None)
         return QModelIndex() if row is None else self.createIndex(row, 0, parent.number)
+
+    def row_name(self, index: Index) -> str:
+        entry = self.entry(index)
+        return "" if entry is None else str(entry.path)
+
+    def row_named(self, name: str) -> QModelIndex:
+        """Where it stands, once its folder was looked into; what is no path is nowhere."""
+        try:
+            return self.index_of(ObjectPath.parse(name))
+        except AppError:
+            return QModelIndex()
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
         node = self._node_at(parent) if parent.column() <= 0 else None

@@ -81,7 +81,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
         self._form = QWidget()
         guard_wheel(*(days.number for days in self._days))
         self.lay_out_rules(
-            say("Rules are applied once a day. Objects deleted by a rule cannot be restored."), self._card()
+            say("Rules are applied once a day. Objects deleted by a rule cannot be undeleted."), self._card()
         )
         self.follow(*(line.textEdited for line in (self.name, self.prefix, self.date)))
         self.follow(self.is_enabled.clicked, self.on_date.clicked, *(days.edited for days in self._days))
@@ -185,7 +185,7 @@ class BucketLifecyclePage(RulesPage[LifecycleRule]):
     async def _is_meant(self, rules: list[LifecycleRule]) -> bool:
         facts = [await self._about(rule) for rule in rules[:_MOST_COUNTED]]
         facts += [lifecycle_line(rule) for rule in rules[_MOST_COUNTED:]]
-        hint = "\n\n".join([*facts, say("Deleted objects cannot be restored.")])
+        hint = "\n\n".join([*facts, say("Deleted objects cannot be undeleted.")])
         question, action = say("These rules delete objects by themselves."), say("Save rules that delete objects")
         return await agreed(self.window(), question, hint, action)
 

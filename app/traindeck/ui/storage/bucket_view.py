@@ -20,12 +20,14 @@ from PySide6.QtWidgets import (
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, tool_button
+from traindeck.ui.kit.columns import Columns
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.tables import FocusedView
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.bucket_model import BucketModel
+from traindeck.ui.storage.bucket_place import KeptTree
 from traindeck.ui.storage.object_drag import TakesObjects
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm
@@ -71,7 +73,7 @@ class BucketView(ObjectList):
         header.setSectionResizeMode(BucketModel.NAME, QHeaderView.ResizeMode.Stretch)
         self.rows.setColumnWidth(BucketModel.SIZE, 9 * SPACE)
         self.rows.setColumnWidth(BucketModel.MODIFIED, 16 * SPACE)
-        self.rows.hideColumn(BucketModel.MODIFIED)
+        self.columns = Columns(header, "buckets", always=BucketModel.NAME, hidden=[BucketModel.MODIFIED])
 
         self.add = tool_button("plus", say("New bucket…"), self.new_wanted)
         self.fetch = tool_button("download", say("Download…"), self.download)
@@ -92,6 +94,7 @@ class BucketView(ObjectList):
 
         self._followed: ObjectPath | None = None
         self._follow_rows()
+        KeptTree(tree, self.rows, self.model)
         self.model.rowsInserted.connect(self._follow)
         self.rows.activated.connect(self._on_activated)
         self.rows.expanded.connect(self._on_expanded)

@@ -13,7 +13,7 @@ from traindeck.ui.kit.property_dialog import PropertyDialogs
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
 from traindeck.ui.storage.active_list import LIST, ROWS, ActiveList
-from traindeck.ui.storage.browser_tabs import BrowserTabs
+from traindeck.ui.storage.browser_tabs import BrowserTabs, FolderPage
 from traindeck.ui.storage.bucket_view import BucketView
 from traindeck.ui.storage.buckets import BucketDialogs
 from traindeck.ui.storage.folder_commands import deleted_command, pack_command
@@ -109,9 +109,9 @@ class StorageFeature(Feature):
         self.browsers.open(self._accounts.current, place)
 
     def restore(self, page: object) -> bool:
-        if isinstance(page, ObjectPath):
-            self.open_bucket(page)
-        return isinstance(page, ObjectPath)
+        if isinstance(page, FolderPage):
+            self.browsers.reopen(self._accounts.current, page)
+        return isinstance(page, FolderPage)
 
     def jump(self, topic: Topic) -> bool:
         if topic.subject is Subject.PLACE and topic.profile in ("", self._accounts.current):
@@ -119,7 +119,7 @@ class StorageFeature(Feature):
         return topic.subject is Subject.PLACE
 
     def shown_on(self, key: str) -> object | None:
-        return self.browsers.place_on(key)
+        return self.browsers.page_on(key)
 
     def page_closed(self, key: str) -> None:
         self.browsers.closed(key)

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
-    QTableView,
     QWidget,
 )
 
@@ -26,9 +25,9 @@ from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.packing import SHARD_BYTES
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.tables import Index, TitledModel, plain_table
+from traindeck.ui.kit.tables import Index, RowTable, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, set_role
 from traindeck.ui.storage.active_list import PLACE, ActiveList
 from traindeck.ui.storage.object_list import ObjectList
@@ -188,10 +187,10 @@ class DeletedDialog(QDialog):
         self._deleted = deleted
         self.setWindowTitle(say("Deleted objects"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(72 * SPACE, 52 * SPACE)
+        fit_on_screen(self, 72 * SPACE, 52 * SPACE)
         heading = sentence(say("Deleted in {place}", place=str(deleted.folder)), "heading")
         self.model = _DeletedRows(deleted)
-        self.table = QTableView()
+        self.table = RowTable()
         self.table.setModel(self.model)
         plain_table(self.table, say("Deleted objects"))
         self.table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
 from traindeck.domain.texts import exact_words, moment_words, say, say_count
+from traindeck.ui.kit.columns import Columns
 from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.storage.object_drag import DropModel, TakesObjects
@@ -169,7 +170,8 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         self._current_id = 0
         self._searched = ""
         self.setModel(model)
-        plain_table(self, say("Objects"), kept_as="objects")
+        plain_table(self, say("Objects"))
+        self.columns = Columns(self.horizontalHeader(), "objects", always=NAME)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.take_drops()
@@ -188,6 +190,8 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         self.setSortingEnabled(True)
         browser.rows.replaced.connect(self._on_replaced)
         browser.rows.pointed.connect(self.select)
+        browser.rows.topped.connect(self._show_at_top)
+        self.verticalScrollBar().actionTriggered.connect(self._stay_here)
         self.selectionModel().selectionChanged.connect(self._on_selection)
 
     def ranges(self) -> Ranges:
@@ -205,6 +209,19 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         self.selectionModel().setCurrentIndex(index, whole_row)
         self.scrollTo(index)
 
+    def top_key(self) -> str:
+        """What the row at the top is called; empty: the list is at its beginning."""
+        rank = self.rowAt(0)
+        row = self._browser.rows.row(rank) if rank > 0 else None
+        return self._browser.rows.top_wanted or (row.entry.path.key if row is not None else "")
+
+    def _show_at_top(self, rank: int) -> None:
+        self.scrollTo(self._objects.index(rank, 0), QAbstractItemView.ScrollHint.PositionAtTop)
+
+    def _stay_here(self, *_: object) -> None:
+        """Somebody scrolls: where the list was before does not matter any longer."""
+        self._browser.rows.top_wanted = ""
+
     def paintEvent(self, event: QPaintEvent) -> None:
         first = max(0, self.rowAt(0))
         last = self.rowAt(self.viewport().height() - 1)
@@ -212,6 +229,7 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._stay_here()
         if event.key() == Qt.Key.Key_Backspace and not event.isAutoRepeat():
             self.up_wanted.emit()
         else:

@@ -28,7 +28,7 @@ from traindeck.ui.kit.fields import ChoiceBox, Field, guard_wheel
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import ActingPage, boxed_row
 from traindeck.ui.kit.table_models import RowsModel
-from traindeck.ui.kit.tables import NUMBERS, plain_table
+from traindeck.ui.kit.tables import NUMBERS, FocusedView, plain_table
 from traindeck.ui.kit.theme import ROW, SPACE
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.storage.object_sheet import ObjectSheet
@@ -61,7 +61,7 @@ class VersionModel(RowsModel[ObjectVersion]):
         return say("current: {version}", version=row.version) if row.is_latest else row.version
 
 
-class VersionTable(QTableView):
+class VersionTable(FocusedView, QTableView):
     """One row can be chosen."""
 
     def __init__(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import Enum
 from functools import partial
 
-from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut, QTextCursor
 from PySide6.QtWidgets import QDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, push_button
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.storage.text_editor import TextEditor
@@ -30,6 +31,17 @@ class _Matter(Enum):
     LEAVING = ("save_and_close", "discard", "back")
 
 
+class TextField(QPlainTextEdit):
+    """Tab is a letter of the text; with Ctrl it goes on to what is beside it."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_tab = event.key() in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab)
+        if is_tab and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            QWidget.focusNextPrevChild(self, event.key() == Qt.Key.Key_Tab)
+        else:
+            super().keyPressEvent(event)
+
+
 class TextEditorDialog(QDialog):
     """Questions are asked in a card above the text, so that it stays in sight."""
 
@@ -40,11 +52,11 @@ class TextEditorDialog(QDialog):
         self._sent = ""
         self._leaves = False
         self._was_loaded = False
-        self.resize(*_SIZE)
+        fit_on_screen(self, *_SIZE)
         self.place, self.form = ElidedLabel(), QLabel()
         set_role(self.place, "strong")
         set_role(self.form, "small")
-        self.text = QPlainTextEdit()
+        self.text = TextField()
         self.text.setFont(theme.mono_font())
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setAccessibleName(say("Text"))
@@ -70,7 +82,8 @@ class TextEditorDialog(QDialog):
         answers = row_of(*self.answers.values(), 1, spacing=HALF)
         margins = (SPACE + HALF, SPACE, SPACE + HALF, SPACE)
         column_of(self.title, self.hint, self.name, answers, inside=self.card, margins=margins, spacing=HALF)
-        head, foot = row_of((self.place, 1), self.form), row_of(1, self.save, self.leave)
+        way_out = label(say("Tab is written into the text; Ctrl+Tab leaves it."), "small")
+        head, foot = row_of((self.place, 1), self.form), row_of((way_out, 1), self.save, self.leave)
         margins = (2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE + HALF)
         column_of(head, self.card, (self.text, 1), foot, inside=self, margins=margins, spacing=SPACE)
         editor.changed.connect(self._on_changed)

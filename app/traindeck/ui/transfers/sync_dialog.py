@@ -25,7 +25,7 @@ from traindeck.domain.transfers.orders import CompareBy, Links
 from traindeck.domain.transfers.records import ItemState
 from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, label, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
@@ -50,7 +50,7 @@ class SyncDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(say("Synchronize {place}", place=str(form.place)))
-        self.resize(100 * SPACE, 78 * SPACE)
+        fit_on_screen(self, 100 * SPACE, 78 * SPACE)
         self.form = form
         self._transfers = transfers
         self._confirm = confirm

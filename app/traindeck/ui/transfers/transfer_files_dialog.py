@@ -14,9 +14,9 @@ from traindeck.domain.texts import say, say_count
 from traindeck.domain.transfers.records import Item
 from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.cells import EndElidedDelegate, StateChipDelegate
-from traindeck.ui.kit.layouts import column_of, label, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.table_models import TONE_ROLE
-from traindeck.ui.kit.tables import NUMBERS, Index, TitledModel, plain_table
+from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.viewmodels.transfers.transfer_list import (
     ALL,
@@ -113,7 +113,7 @@ class FilesModel(TitledModel):
         self.endInsertRows()
 
 
-class FilesTable(QTableView):
+class FilesTable(FocusedView, QTableView):
     """Files a row each, with what becomes of them."""
 
     def __init__(self, theme: Theme, name: str) -> None:
@@ -144,7 +144,7 @@ class TransferFilesDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(say("Files of the transfer"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(116 * SPACE, 60 * SPACE)
+        fit_on_screen(self, 116 * SPACE, 60 * SPACE)
         self._transfers = transfers
         self._row = row
         self._files = transfers.files(row.id)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QInputDialog,
     QMenu,
+    QPushButton,
     QStackedLayout,
     QTableView,
     QToolButton,
@@ -23,13 +24,15 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import EndElidedDelegate, ProgressDelegate
-from traindeck.ui.kit.context_menu import keys_words
+from traindeck.ui.kit.columns import Columns
+from traindeck.ui.kit.context_menu import menu_of
+from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.table_models import BADGE_ROLE, SHARE_ROLE, TONE_ROLE, RowsModel
 from traindeck.ui.kit.tables import NUMBERS, KeyedView, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
-from traindeck.viewmodels.ports import Confirm
+from traindeck.ui.transfers.transfer_commands import COMMAND_OF
+from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.transfers.transfer_list import TransferAction, TransferList, TransferRow
 from traindeck.viewmodels.transfers.transfer_words import (
     counts_words,
@@ -93,6 +96,9 @@ class TransferTableModel(RowsModel[TransferRow]):
             return kind_words(row)
         if column in (self.SOURCE, self.TARGET):
             return way_words(row)
+        if column == self.SIZE and row.transfer.total_bytes is not None:
+            done, whole = size_words(row.transfer.done_bytes), size_words(row.transfer.total_bytes)
+            return say("{done} of {all}", done=done, all=whole)
         return self._words(row, column)
 
     def _words(self, row: TransferRow, column: int) -> str:
@@ -121,7 +127,8 @@ class TransferTable(KeyedView, QTableView):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        plain_table(self, say("Transfers"), kept_as="transfers")
+        plain_table(self, say("Transfers"))
+        self.columns = Columns(self.horizontalHeader(), "transfers", always=TransferTableModel.SOURCE)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setItemDelegateForColumn(TransferTableModel.PROGRESS, ProgressDelegate(theme, self))
         self.setItemDelegateForColumn(TransferTableModel.FILES, EndElidedDelegate(self))
@@ -136,13 +143,13 @@ class TransferTable(KeyedView, QTableView):
 
 
 class TransferView(QWidget):
-    """Shows TransferList; `confirm` asks the user before files are removed."""
+    """Shows TransferList; `commands` act on what is chosen in it."""
 
-    def __init__(self, transfers: TransferList, theme: Theme, confirm: Confirm) -> None:
+    def __init__(self, transfers: TransferList, theme: Theme, commands: Sequence[Command]) -> None:
         super().__init__()
         self._transfers = transfers
         self._theme = theme
-        self._confirm = confirm
+        self._commands = {command.id: command for command in commands}
         self.model = TransferTableModel(transfers)
         self.table = TransferTable(theme)
         self.table.setModel(self.model)
@@ -166,17 +173,20 @@ class TransferView(QWidget):
         # On lines of its own: in a cell a reason is never seen to its end.
         self.trouble = label(role="small", wraps=True, copies=True)
         self.trouble.setContentsMargins(SPACE, HALF, SPACE, HALF)
-        self._acts: dict[TransferAction, QToolButton] = {}
+        self._acts: dict[str, QToolButton | QPushButton] = {}
         self.begin = self._tool("check", say("Start the planned transfer"), TransferAction.BEGIN)
         self.pause = self._tool("pause", say("Pause (Space)"), TransferAction.PAUSE)
         self.resume = self._tool("play", say("Resume (Space)"), TransferAction.RESUME)
         self.retry = self._tool("again", say("Try again"), TransferAction.RETRY)
         self.verify = self._tool("shield", say("Verify again: compare size and MD5"), TransferAction.VERIFY)
         self.first = self._tool("first", say("Move to the front of the queue"), TransferAction.MOVE_FIRST)
-        self.list = tool_button("runs", say("Show the files (Return)"), self.show_files)
+        self.list = self._acts["transfer.files"] = tool_button(
+            "runs", say("Show the files (Return)"), self._commands["transfer.files"].run_if_able
+        )
         self.cancel = self._tool("close", say("Cancel transfer (Del)"), TransferAction.CANCEL)
         tip = say("Remove finished transfers from the list. Files stay.")
-        self.clear = push_button(say("Clear finished"), transfers.clear_finished, "flat", tip)
+        clear = self._commands["transfer.clear"]
+        self.clear = self._acts[clear.id] = push_button(say("Clear finished"), clear.run_if_able, "flat", tip)
         self.rate = QToolButton()
         set_role(self.rate, "menu")
         self.rate.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -199,11 +209,12 @@ class TransferView(QWidget):
         layout.addWidget(self._foot)
         self.setFocusProxy(self.table)
 
+        KeptRows("transfers", self.table, self.model)
         self.table.cancel_wanted.connect(self.cancel.click)
         self.table.pause_wanted.connect(self._pause_or_resume)
-        self.table.files_wanted.connect(self.show_files)
+        self.table.files_wanted.connect(self.list.click)
         self.table.customContextMenuRequested.connect(self._show_menu)
-        self.table.selectionModel().selectionChanged.connect(self._on_changed)
+        self.table.selectionModel().selectionChanged.connect(self._on_chosen)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
         transfers.changed.connect(self._on_changed)
@@ -215,8 +226,11 @@ class TransferView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """What matters least makes room first: from where to where is always in sight."""
         super().resizeEvent(event)
-        self.table.setColumnHidden(TransferTableModel.FILES, self.width() < _WITH_FILES)
-        self.table.setColumnHidden(TransferTableModel.SIZE, self.width() < _WITH_SIZE)
+        room = {
+            TransferTableModel.FILES: self.width() >= _WITH_FILES,
+            TransferTableModel.SIZE: self.width() >= _WITH_SIZE,
+        }
+        self.table.columns.make_room(room)
         self._make_room()
 
     def _make_room(self) -> None:
@@ -236,49 +250,14 @@ class TransferView(QWidget):
             self.table.selectRow(number)
             self.table.scrollTo(self.model.index(number, 0))
 
-    def show_files(self) -> None:
-        """What became of each file, where one transfer is chosen."""
-        chosen = self.selected_ids()
-        row = self._transfers.row(chosen[0]) if len(chosen) == 1 else None
-        if row is not None:
-            TransferFilesDialog(self._transfers, row, self._theme, self.window()).show()
-
     def menu(self) -> QMenu:
         """What can be done with what is chosen."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for group in (
-            ((say("Show the files"), "Return", self.list),),
-            (
-                (say("Start the planned transfer"), "Space", self.begin),
-                (say("Pause"), "Space", self.pause),
-                (say("Resume"), "Space", self.resume),
-                (say("Try again"), "", self.retry),
-                (say("Verify again"), "", self.verify),
-                (say("Move to the front of the queue"), "", self.first),
-            ),
-            ((say("Cancel transfer"), "Del", self.cancel), (say("Clear finished"), "", self.clear)),
-        ):
-            if menu.actions():
-                menu.addSeparator()
-            for words, key, pressed in group:
-                # The keys are shown, not registered: the table itself acts on them.
-                action = menu.addAction(f"{words}\t{keys_words(key)}" if key else words)
-                action.setEnabled(pressed.isEnabled())
-                action.triggered.connect(pressed.click)
-        return menu
+        return menu_of(self._commands.values(), self._theme, self)
 
     def _tool(self, icon: str, tip: str, asked: TransferAction) -> QToolButton:
-        self._acts[asked] = tool_button(icon, tip, partial(self._do, asked))
-        return self._acts[asked]
-
-    def _do(self, asked: TransferAction, *_: bool) -> None:
-        chosen = self.selected_ids()
-        if asked is TransferAction.BEGIN:
-            self._transfers.begin(chosen, self._confirm)
-        else:
-            # Nothing is lost with one that is canceled: “Try again” takes it up where it was.
-            self._transfers.do(asked, chosen)
+        command = self._commands[COMMAND_OF[asked]]
+        tool = self._acts[command.id] = tool_button(icon, tip, command.run_if_able)
+        return tool
 
     def _pause_or_resume(self) -> None:
         for tool in (self.begin, self.pause, self.resume):
@@ -323,20 +302,21 @@ class TransferView(QWidget):
         theme_tool_buttons(self, self._theme)
         self.table.viewport().update()
 
-    def _on_changed(self, *_: object) -> None:
+    def _on_chosen(self, *_: object) -> None:
+        self._transfers.chosen = tuple(self.selected_ids())
+        self._on_changed()
+
+    def _on_changed(self) -> None:
         state = self._transfers.state
         self._pages.setCurrentWidget(self.table if state.rows else self.empty)
         self._foot.setVisible(bool(state.rows))
-        chosen = self.selected_ids()
-        for asked, tool in self._acts.items():
-            tool.setEnabled(bool(self._transfers.fitting(asked, chosen)))
-        self.list.setEnabled(len(chosen) == 1)
-        self.clear.setEnabled(state.live < len(state.rows))
+        for command_id, tool in self._acts.items():
+            tool.setEnabled(self._commands[command_id].enabled())
         self.begin.setVisible(self.begin.isEnabled())
         limit = self._transfers.rate_limit
         self.rate.setText(say("At most {rate}/s", rate=size_words(limit)) if limit else say("No limit"))
         self.summary.setText(summary_words(state))
-        words = trouble_words(state, chosen)
+        words = trouble_words(state, self._transfers.chosen)
         self.trouble.setText(words)
         self.trouble.setVisible(bool(words))
         self._make_room()

@@ -15,6 +15,7 @@ from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.choices import Choices, Engine, Flavor
 from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_file_edit import edited
 from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
 from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
 from traindeck.domain.jobs.parameter_text import rows_in
@@ -98,7 +99,19 @@ class FormState:
 
     @property
     def checks(self) -> FormChecks:
-        return checks_of(self.all_errors, offer_is_known=self.offer is not None)
+        return checks_of(self.all_errors, offer_is_known=self.offer_of_now is not None)
+
+    @property
+    def offer_of_now(self) -> Choices | None:
+        """What was offered some time ago refuses nothing."""
+        return self.offer if self.offer is not None and self.offer.trouble is None else None
+
+    @property
+    def offer_words(self) -> Text | None:
+        """What is to be said of the engines and specifications there are to select from."""
+        if self.offer_trouble is not None:
+            return self.offer_trouble.paragraph()
+        return self.offer.age_words if self.offer is not None else None
 
     @property
     def submit_words(self) -> Text:
@@ -343,11 +356,11 @@ class JobForm(QObject):
         if base != self.state.base:
             place = self.state.code_place.absolute()
             spec = replace(spec, code_folder=folder_words(place, base))
-        content = job_file.to_toml(spec).encode()
 
         def write(_: object) -> None:
             with local_errors(path):
-                write_whole(path, content, 0o644)
+                content = edited(text_in(path), spec) if path.exists() else job_file.to_toml(spec)
+                write_whole(path, content.encode(), 0o644)
 
         await self._disk.run(write)
         if self.state.spec.code_folder != spec.code_folder:
@@ -400,7 +413,7 @@ class JobForm(QObject):
         before = self._draft()
         self.state = replace(
             state,
-            all_errors=(*_account_errors(state), *validate(state.spec, state.offer)),
+            all_errors=(*_account_errors(state), *validate(state.spec, state.offer_of_now)),
             nearest_engine=nearest_engine(state.spec, state.offer) if state.offer else None,
             nearest_flavor=nearest_flavor(state.spec, state.offer) if state.offer else None,
             is_dirty=state.spec != self._clean,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from traindeck.services.jobs.submission import Submission
 
 _TICK_MS = 1000
+_FIRST = 300
+_PAGE = 1000
 _AGE_MS = 30_000
 
 
@@ -63,7 +65,10 @@ class RunList(QObject):
         self._scope = scope
         self.clock = clock
         self.state = RunListState()
+        self.chosen: tuple[str, ...] = ()
+        """All that are selected in the list; what can be done to several is done to these."""
         self._runs: dict[str, Run] = {}
+        self._heard: dict[str, Run | None] = {}  # since the reading began; None: it is gone
         self._deaf_until = 0.0
         self.again = RunAgain(self._send_again)
         self.sub_page = ""
@@ -167,12 +172,26 @@ class RunList(QObject):
         self._become(replace(self.state, busy=busy))
 
     async def _read(self) -> None:
+        """What is looked at first is there first: the live ones and the newest, then the others piece by piece."""
+        records, self._heard = self._service.records, {}
+        is_first = not self.state.is_known
         try:
-            runs = await self._service.records.all()
+            page = await records.all(_FIRST)
+            found = {run.id: run for run in (*page, *await records.live())}
+            while len(page) >= _FIRST:
+                # What is selected from the last time may be among the old ones.
+                if is_first and (not self.state.selected or self.state.selected in found):
+                    self._take(found)
+                page = await records.all(_PAGE, before=page[-1].number)
+                found |= {run.id: run for run in page}
         except AppError as error:
             self._become(replace(self.state, trouble=error))
             return
-        self._runs = {run.id: run for run in runs}
+        self._take(found)
+
+    def _take(self, found: Mapping[str, Run]) -> None:
+        """What was told while it was read is newer."""
+        self._runs = {run_id: run for run_id, run in {**found, **self._heard}.items() if run is not None}
         is_first = not self.state.is_known
         self._become(replace(self.state, is_known=True, trouble=None))
         if is_first and not self.state.selected and self.state.runs:
@@ -187,11 +206,13 @@ class RunList(QObject):
         return [self._runs[run_id] for run_id in run_ids if run_id in self._runs]
 
     def _on_changed(self, run: Run) -> None:
+        self._heard[run.id] = run
         if self._runs.get(run.id) != run:
             self._runs[run.id] = run
             self._become(self.state)
 
     def _on_gone(self, run_id: str) -> None:
+        self._heard[run_id] = None
         if run_id not in self._runs:
             return
         before = self.state

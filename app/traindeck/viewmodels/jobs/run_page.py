@@ -20,7 +20,8 @@ from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.ports import Tone
 
 if TYPE_CHECKING:
-    from traindeck.services.jobs.code_bundles import Bundle, CodeText, FrozenFile
+    from traindeck.services.jobs.code_bundles import CodeText
+    from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
     from traindeck.services.jobs.run_watch import RunWatch
     from traindeck.services.jobs.runs import RunService
 
@@ -45,6 +46,8 @@ class RunPageState:
     outputs_trouble: AppError | None = None
     fetching: Text | None = None
     fetched_to: Path | None = None
+    fetch_kept: int = 0
+    """Files of the folder that were left alone because somebody edited them."""
     code: Bundle | None = None
     code_trouble: AppError | None = None
     code_file: FrozenFile | None = None
@@ -168,7 +171,7 @@ class RunPage(QObject):
         file = next((file for file in code.files if file.path == path), None) if code is not None else None
         if code is not None and file is not None:
             self._become(replace(self.state, code_file=file, code_text=None))
-            self._scope.start(self._reading("text"), lambda: self._read_text(code, file), Repeat.REPLACE)
+            self._scope.start(self._reading("text"), lambda: self._read_text(file), Repeat.REPLACE)
 
     def fetch(self, target: Path) -> None:
         """Bring the outputs into a folder of this computer."""
@@ -200,7 +203,7 @@ class RunPage(QObject):
 
     async def _read_outputs(self, run: Run) -> None:
         try:
-            found = await self._service.outputs(run.id)
+            found = await self._service.outputs.listed(run.id)
         except AppError as error:
             self._become_of(run, outputs_are_loading=False, outputs_trouble=error)
             return
@@ -218,9 +221,9 @@ class RunPage(QObject):
             boot = run.spec.boot
             self.open_code(boot if any(file.path == boot for file in code.files) else code.files[0].path)
 
-    async def _read_text(self, code: Bundle, file: FrozenFile) -> None:
+    async def _read_text(self, file: FrozenFile) -> None:
         try:
-            words = await self._service.code_text(code, file)
+            words = await self._service.code_text(file)
         except AppError as error:
             self._become(replace(self.state, code_trouble=error))
             return
@@ -229,10 +232,10 @@ class RunPage(QObject):
 
     async def _fetch(self, run: Run, target: Path) -> None:
         try:
-            await self._service.fetch(run.id, target)
+            fetched = await self._service.outputs.fetch(run.id, target)
         finally:
             self._become_of(run, fetching=None)
-        self._become_of(run, fetched_to=target)
+        self._become_of(run, fetched_to=target, fetch_kept=len(fetched.kept))
 
     def _on_changed(self, run: Run) -> None:
         known = self.state.run

@@ -223,7 +223,7 @@ def _loss(sight: LabSight, held: LabDiskUsage) -> Loss:
         text("The Lab restarts automatically."),
     ]
     is_much = (held.objects or 0) >= _MANY_OBJECTS or (held.object_bytes or 0) >= _MANY_BYTES
-    word = text("empty") if is_much else None
+    word = text("empty", "to type") if is_much else None
     return Loss(text("Empty the Lab?"), tuple(facts), text("Empty the Lab"), word)
 
 

@@ -117,6 +117,7 @@ def hits_in(line: str, wanted: str) -> list[tuple[int, int]]:
 BEAT_MS = 60
 MOST_LINES = 5000
 _TAIL_BYTES = 1 << 19
+_MOST_AGAIN = 1 << 22
 _BLOCK_BYTES = 1 << 18
 _LOOK_AGAIN_S = 0.5
 _TICK_MS = 1000
@@ -147,10 +148,31 @@ class LogState:
 
 
 @dataclass(frozen=True, slots=True)
+class LogPlace:
+    """A line of the log of one worker: so many after the byte of the file where reading began."""
+
+    run: str
+    task: str
+    begin: int
+    line: int
+
+
+def log_place(kept: object) -> LogPlace | None:
+    """As it was written down; what is read may be anything."""
+    if not isinstance(kept, dict):
+        return None
+    run, task, begin, line = (kept.get(name) for name in ("run", "task", "begin", "line"))
+    if isinstance(run, str) and isinstance(task, str) and isinstance(begin, int) and isinstance(line, int):
+        return LogPlace(run, task, max(0, begin), max(0, line))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class _Reading:
     lines: list[str | Text]
     open_line: str
     position: int
+    begin: int
     began_anew: bool
     has_more: bool
 
@@ -178,6 +200,12 @@ class LogFeed(QObject):
         self._waiting: deque[str | Text] = deque(maxlen=MOST_LINES)
         self._skipped = 0
         self._open_line = ""
+        self.begin = 0
+        """The byte of the file where reading began."""
+        self.passed = 0
+        """So many lines have been handed on since."""
+        self.place_wanted: LogPlace | None = None
+        """Where the last start left this log, until another is shown or somebody scrolls."""
         self._beat = QTimer(self, singleShot=True, interval=BEAT_MS)
         self._beat.timeout.connect(self._hand_on)
         self._seconds = QTimer(self, interval=_TICK_MS)
@@ -197,6 +225,11 @@ class LogFeed(QObject):
 
     def show(self, run: Run, task: str = "worker-0") -> None:
         """Follow this worker of this run from now on."""
+        wanted = self.place_wanted
+        if wanted is not None and self.state.run is None and wanted.run == run.id and wanted.task in run.tasks:
+            task = wanted.task  # the first one that is shown is that of the last start
+        elif wanted is not None:
+            wanted = self.place_wanted = None
         self._scope.cancel(self._work)
         self._waiting.clear()
         self._kept.clear()
@@ -204,9 +237,11 @@ class LogFeed(QObject):
         self._open_line = ""
         self._beat.stop()
         self.cleared.emit()
-        self._become(LogState(run=run, task=task))
+        self.begin = self.passed = 0
+        self._become(LogState(run=run, task=task, is_following=wanted is None))
         self._work = f"follow {task} of {run.id}"
-        self._scope.start(self._work, lambda: self._follow(run.id, task), Repeat.REPLACE)
+        begin = wanted.begin if wanted is not None else None
+        self._scope.start(self._work, lambda: self._follow(run.id, task, begin), Repeat.REPLACE)
 
     def follow_end(self, wanted: bool) -> None:
         """Whether the view stays at the newest line."""
@@ -217,8 +252,19 @@ class LogFeed(QObject):
         """What a view that opens now must show first."""
         return LogBatch(tuple(map(str, self._kept)), self._open_line)
 
-    async def _follow(self, run_id: str, task: str) -> None:
-        reader = _LogReader(self._logs.file(run_id, task))
+    def place_at(self, lines_below: int) -> LogPlace | None:
+        """The line with so many whole ones after it, and with it."""
+        run = self.state.run
+        return None if run is None else LogPlace(run.id, self.state.task, self.begin, self.passed - lines_below)
+
+    def lines_below(self, place: LogPlace) -> int | None:
+        """The other way round; None: it is not among those that were handed on."""
+        run = self.state.run
+        is_this = run is not None and (run.id, self.state.task, self.begin) == (place.run, place.task, place.begin)
+        return self.passed - place.line if is_this and 0 <= place.line < self.passed else None
+
+    async def _follow(self, run_id: str, task: str, begin: int | None) -> None:
+        reader = _LogReader(self._logs.file(run_id, task), begin)
         grown, is_marked = asyncio.Event(), False
         with self._logs.grew.heard_by(lambda grown_id: grown.set() if grown_id == run_id else None):
             while True:
@@ -226,17 +272,29 @@ class LogFeed(QObject):
                 reading = await self._disk.run(lambda _: reader.read())
                 self._take(reading)
                 if not reading.has_more:
+                    self._give_up_place()
                     run = self.state.run
                     if run is not None and run.reason == LAB_ENDED and not is_marked:
                         # Seen here, not written into the file: that has the bytes of the service and no others.
                         mark = text("— the Lab ended unexpectedly here and was started again —")
-                        self._take(_Reading([*reader.break_line(), mark], "", reading.position, False, False))
+                        lines: list[str | Text] = [*reader.break_line(), mark]
+                        self._take(_Reading(lines, "", reading.position, reading.begin, False, False))
                         is_marked = True
                     # Another program may be the one that writes: while the run lives, look even when nobody tells.
                     await set_within(grown, None if run is None or run.state.is_over else _LOOK_AGAIN_S)
 
+    def _give_up_place(self) -> None:
+        """All is read, and what was at the top is not there: the log began anew, or grew beyond it."""
+        wanted = self.place_wanted
+        passed = self.passed + len(self._waiting) + self._skipped
+        if wanted is not None and (self.begin != wanted.begin or wanted.line >= passed):
+            self.place_wanted = None
+            self.follow_end(True)
+
     def _take(self, reading: _Reading) -> None:
+        self.begin = reading.begin
         if reading.began_anew:
+            self.passed = 0
             self._waiting.clear()
             self._kept.clear()
             self.cleared.emit()
@@ -253,10 +311,11 @@ class LogFeed(QObject):
         batch = LogBatch(tuple(map(str, self._waiting)), self._open_line, self._skipped)
         lines = batch.lines
         self._kept.extend(self._waiting)
+        self.passed += len(lines) + self._skipped
         self._waiting.clear()
         self._skipped = 0
         self.arrived.emit(batch)
-        if not self.state.is_following and lines:
+        if not self.state.is_following and lines and self.place_wanted is None:
             self._become(replace(self.state, new_lines=self.state.new_lines + len(lines) + batch.skipped))
 
     def _on_changed(self, run: Run) -> None:
@@ -295,8 +354,11 @@ class LogFeed(QObject):
 class _LogReader:
     """Reads on from where it was; lives in a worker."""
 
-    def __init__(self, file: LogFile) -> None:
+    def __init__(self, file: LogFile, begin: int | None) -> None:
+        """`begin` where it began before; else with the last lines."""
         self._file = file
+        self._wanted = begin
+        self._begin = 0
         self._text = LogText()
         self._position: int | None = None  # not looked at yet
         self._in_first_line = False
@@ -307,12 +369,14 @@ class _LogReader:
     def read(self) -> _Reading:
         size = self._file.size()
         if self._position is None:
-            self._position = max(0, size - _TAIL_BYTES)
+            is_near = self._wanted is not None and 0 <= size - self._wanted <= _MOST_AGAIN
+            tail = max(0, size - _TAIL_BYTES)
+            self._position = self._begin = max(0, self._wanted or 0) if is_near else tail
             self._in_first_line = self._position > 0
         began_anew = size < self._position
         lines: list[str | Text] = []
         if began_anew:
-            self._text, self._position, self._in_first_line = LogText(), 0, False
+            self._text, self._position, self._in_first_line, self._begin = LogText(), 0, False, 0
             lines.append(text("— the service started this log anew; the old one is kept next to it —"))
         data = self._file.read(self._position, _BLOCK_BYTES)
         has_more = len(data) == _BLOCK_BYTES
@@ -331,4 +395,4 @@ class _LogReader:
                 self._position = gap.offset
         lines += self._text.feed(data)
         self._position = end
-        return _Reading(lines, self._text.open_line, end, began_anew, has_more)
+        return _Reading(lines, self._text.open_line, end, self._begin, began_anew, has_more)

@@ -41,6 +41,13 @@ class Command:
         title = without_mnemonic(self.title)
         return f"{without_mnemonic(self.submenu)}: {title}" if self.submenu else title
 
+    def run_if_able(self) -> bool:
+        """Do it if it can be done now; a shortcut may come when it cannot."""
+        is_able = self.enabled()
+        if is_able:
+            self.run()
+        return is_able
+
     def why_not(self) -> str:
         """Empty when it can be done now, or nothing is known about it."""
         if self.needs is None or self.enabled():
@@ -90,12 +97,8 @@ class Commands(QObject):
         return self._commands[command_id]
 
     def run(self, command_id: str) -> bool:
-        """Do it if it can be done now; a shortcut may come when it cannot."""
         command = self._commands.get(command_id)
-        if command is None or not command.enabled():
-            return False
-        command.run()
-        return True
+        return command is not None and command.run_if_able()
 
     def _taken(self, command: Command) -> str:
         """The command that has this key in the same panel; a key of the whole window is one of every panel."""

@@ -48,6 +48,7 @@ class SystemNotice(Enum):
     TRANSFER_DONE = "transfer_done"
     TRANSFER_FAILED = "transfer_failed"
     KEYS_REFUSED = "keys_refused"
+    MONEY = "money"
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class Status(QObject):
     async def _load(self) -> None:
         current = self._profiles.current
         profile = next((profile for profile in self._profiles.all() if profile.name == current), None)
-        live = {run.id: run for run in await self._service.records.all() if not run.state.is_over}
+        live = {run.id: run for run in await self._service.records.live()}
         self._live = live
         self.state = replace(self.state, profile=profile)
         self.refresh()

@@ -41,7 +41,8 @@ class ArrangedRows:
     """When these rows were all there was; None while that is not known."""
     below: Size | None
     """Everything below the folder, if it was ever listed."""
-    target: int | None
+    targets: tuple[int | None, int | None]
+    """Where the row is that was to be shown, and that which was at the top."""
 
     @property
     def count(self) -> int:
@@ -57,6 +58,8 @@ class BrowserRows(QObject):
     """These rows were read since they were asked for."""
     pointed = Signal(int)
     """The row that was to be shown was found."""
+    topped = Signal(int)
+    """The row that was at the top was found again."""
 
     def __init__(self, calls: BlockingCalls, scope: TaskScope, name: str) -> None:
         super().__init__()
@@ -65,12 +68,14 @@ class BrowserRows(QObject):
         self._arranging, self._reading, self._finding = f"{name} arrange", f"{name} rows", f"{name} find"
         self._index: ObjectIndex | None = None
         self._look = Look()
-        self.shown = ArrangedRows(Look(), RankedRows(array("i"), 0, 0, {}), {}, None, None, None)
+        self.shown = ArrangedRows(Look(), RankedRows(array("i"), 0, 0, {}), {}, None, None, (None, None))
         self._blocks: OrderedDict[int, list[Shown | None]] = OrderedDict()
         self._wanted: list[int] = []
         self._seen = (0, 0)
         self._kept: tuple[int, ...] = ()
         self._target = ""
+        self.top_wanted = ""
+        """What was at the top when this place was left, until it is found or somebody scrolls."""
         self._invalidated = asyncio.Event()
         self._missed = asyncio.Event()
 
@@ -161,7 +166,8 @@ class BrowserRows(QObject):
             kept, arranged = self._kept, None
             while arranged is None or kept != self._kept:  # what was chosen meanwhile would be lost
                 kept = self._kept
-                arranged = await self._calls.run(partial(_arranged, index, look, kept, seen, self._target))
+                targets = (self._target, self.top_wanted)
+                arranged = await self._calls.run(partial(_arranged, index, look, kept, seen, targets))
             self._show(arranged)
             if self.shown.count:
                 await asyncio.sleep(max(_SHORTEST_PAUSE_S, _REST * (loop.time() - began)))
@@ -171,9 +177,13 @@ class BrowserRows(QObject):
         self._blocks = OrderedDict(arranged.blocks)
         self._wanted = []
         self.replaced.emit()
-        if arranged.target is not None:
+        pointed, topped = arranged.targets
+        if topped is not None and self.top_wanted:
+            self.top_wanted = ""
+            self.topped.emit(topped)
+        if pointed is not None:
             self._target = ""
-            self.pointed.emit(arranged.target)
+            self.pointed.emit(pointed)
 
     async def _find(self, index: ObjectIndex, begin: str) -> None:
         shown = self.shown
@@ -205,16 +215,22 @@ class BrowserRows(QObject):
 
 
 def _arranged(
-    index: ObjectIndex, look: Look, kept: Sequence[int], seen: tuple[int, int], target: str, token: CancelToken
+    index: ObjectIndex,
+    look: Look,
+    kept: Sequence[int],
+    seen: tuple[int, int],
+    targets: tuple[str, str],
+    token: CancelToken,
 ) -> ArrangedRows:
-    number = index.number_of(target) if target else None
-    order = index.order(look, kept if number is None else (*kept, number), token)
+    pointed, topped = (index.number_of(target) if target else None for target in targets)
+    order = index.order(look, (*kept, *(number for number in (pointed, topped) if number is not None)), token)
     last = min(seen[1], len(order.ids) - 1)
     blocks = {block: _block(index, order, block) for block in range(seen[0] // BLOCK, last // BLOCK + 1)}
     is_search = bool(look.search)
     as_of = index.listed(look.folder, deep=is_search)
     below = None if is_search else index.size(look.folder, token)
-    return ArrangedRows(look, order, blocks, as_of, below, None if number is None else order.places.get(number))
+    places = tuple(None if number is None else order.places.get(number) for number in (pointed, topped))
+    return ArrangedRows(look, order, blocks, as_of, below, (places[0], places[1]))
 
 
 def _rank_of(index: ObjectIndex, shown: ArrangedRows, begin: str, token: CancelToken) -> int | None:

@@ -313,7 +313,7 @@ def deleting_words(rule: LifecycleRule, now: Matching | None) -> str:
     counts = {"rule": line, "objects": count_words(now.objects), "old": count_words(now.old_enough)}
     if not now.is_all:
         return say(
-            "{rule}\nMore than {objects} objects now; {old} of the first {objects} have already expired.",
+            "{rule}\nMore than {objects} objects now; already expired among the first {objects}: {old}.",
             **counts,
         )
     return say(

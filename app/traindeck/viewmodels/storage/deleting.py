@@ -105,7 +105,7 @@ class Deleting(QObject):
         try:
             for _, same in groupby(paths, key=lambda path: path.bucket):
                 here = list(same)
-                self.busy.emit(text("Counting what is in {place}…", place=_names(here)))
+                self.busy.emit(text("Counting the contents of {place}…", place=_names(here)))
                 planned.append(await self._mover.planned(removal_of(profile, here), is_preview=True))
             if any(row.state is not TransferState.READY for row in planned):
                 return  # cancelled in the list of transfers

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost
-from traindeck.domain.texts import count_text, text
+from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import relocation_of
 from traindeck.runtime.tasks import TaskScope
 from traindeck.viewmodels.storage.deleting import News, finished, topic_of
@@ -225,14 +225,16 @@ class Moving(QObject):
     def _tell(
         self, profile: str, wanted: Sequence[_Wanted], target: ObjectPath, *, is_cut: bool, can_undo: bool
     ) -> None:
-        names, there = {"name": wanted[0].path.name, "target": str(target)}, target.join(wanted[0].name)
-        message = count_text(
-            "Copied “{name}” to {target}.", "Copied {count} objects and folders to {target}.", len(wanted), **names
-        )
-        if is_cut:
-            message = count_text(
-                "Moved “{name}” to {target}.", "Moved {count} objects and folders to {target}.", len(wanted), **names
-            )
+        name, there = wanted[0].path.name, target.join(wanted[0].name)
+        if len(wanted) > 1:
+            count = f"{len(wanted):,}"
+            message = text("Copied {count} objects and folders to {target}.", count=count, target=str(target))
+            if is_cut:
+                message = text("Moved {count} objects and folders to {target}.", count=count, target=str(target))
+        elif is_cut:
+            message = text("Moved “{name}” to {target}.", name=name, target=str(target))
+        else:
+            message = text("Copied “{name}” to {target}.", name=name, target=str(target))
         undo = partial(self._bring_back, profile, tuple(wanted), target) if is_cut and can_undo else None
         self.news.emit(News(message, undo, topic_of(profile, there)))
 

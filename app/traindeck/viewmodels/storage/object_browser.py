@@ -340,7 +340,7 @@ class ObjectBrowser(Stateful):
             return
         try:
             for folder in folders:
-                self._become(busy=text("Counting what is in {place}…", place=str(folder)))
+                self._become(busy=text("Counting the contents of {place}…", place=str(folder)))
                 if await self._calls.run(partial(listing.index.keep_size, folder.key)) is None:
                     await listing.list_below(folder.key, lambda _: None)
                     await self._calls.run(partial(listing.index.keep_size, folder.key))

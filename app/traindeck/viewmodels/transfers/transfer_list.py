@@ -117,6 +117,7 @@ class TransferAction(Enum):
     VERIFY = auto()
     MOVE_FIRST = auto()
     CANCEL = auto()
+    REMOVE = auto()
 
 
 _FITTING = {
@@ -128,6 +129,7 @@ _FITTING = {
     TransferAction.VERIFY: frozenset({TransferState.DONE, TransferState.PARTLY}),
     TransferAction.MOVE_FIRST: _UNDER_WAY,
     TransferAction.CANCEL: _UNDER_WAY | {TransferState.READY},
+    TransferAction.REMOVE: frozenset(state for state in TransferState if state.is_over),
 }
 
 _ACTS = {
@@ -206,6 +208,8 @@ class TransferList(QObject):
         self._clock = clock
         self._marks: dict[int, list[tuple[float, int]]] = {}
         self.state = TransferListState()
+        self.chosen: tuple[int, ...] = ()
+        """What the commands act on."""
         self._beat = QTimer(self, singleShot=True, interval=BEAT_MS)
         self._beat.timeout.connect(self.look)
         self._stop_listening = transfers.changed.add(self._on_news)
@@ -234,7 +238,12 @@ class TransferList(QObject):
     def do(self, asked: TransferAction, ids: Iterable[int]) -> None:
         """At once, to all of `ids` that it fits."""
         # The newest is above: moved one by one, the oldest of them comes to be the first of all.
-        for number in self.fitting(asked, ids):
+        fitting = self.fitting(asked, ids)
+        if asked is TransferAction.REMOVE:
+            self._transfers.forget(fitting)
+            self.look()
+            return
+        for number in fitting:
             if asked is TransferAction.BEGIN:
                 self._transfers.confirm(number)
             else:
@@ -273,9 +282,11 @@ class TransferList(QObject):
         """What became of each file of it."""
         return TransferFiles(self._transfers, transfer_id, self._scope)
 
+    def has_finished(self) -> bool:
+        return self.state.live < len(self.state.rows)
+
     def clear_finished(self) -> None:
-        self._transfers.clear_finished()
-        self.look()
+        self.do(TransferAction.REMOVE, [row.id for row in self.state.rows])
 
     def look(self) -> None:
         rows = tuple(TransferRow(transfer, self._rate(transfer)) for transfer in self._transfers.rows())

@@ -52,7 +52,7 @@ class TransferNews:
             notice = None  # who asked for the plan is looking at it
         self._journal.tell(
             kind,
-            text(words.english, way=way_words(TransferRow(transfer))),
+            words.with_fields(way=way_words(TransferRow(transfer))),
             transfer.error.paragraph() if transfer.error else None,
             name=f"transfer {transfer.id}",
             topic=Topic(Subject.TRANSFER, str(transfer.id), transfer.profile),

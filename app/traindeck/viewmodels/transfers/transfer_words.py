@@ -52,6 +52,7 @@ _STATES = {
     TransferState.READY: text("Ready to start"),
     TransferState.CANCELLED: text("Canceled"),
 }
+_TELLING_SHARE = 0.01
 _WAITING = {
     WaitsFor.NETWORK: text("Waiting for network"),
     WaitsFor.SERVICE: text("Waiting for the service"),
@@ -135,12 +136,12 @@ def progress_words(row: TransferRow) -> str:
     error = transfer.error
     match transfer.state:
         case TransferState.RUNNING:
-            share = size_words(transfer.done_bytes) if row.share is None else f"{row.share:.0%}"
+            share = _share_words(row)
             return say("{share}, trying again", share=share) if error else share
         case TransferState.PLANNING if error:
             return say("Trying again")
         case TransferState.PARTLY if transfer.differences:
-            return say("{count} differ", count=f"{transfer.differences:,}")
+            return say_count("{count} differs", "{count} differ", transfer.differences)
         case TransferState.FAILED | TransferState.PARTLY:
             return say(error.title) if error else say("Transfer failed")
         case TransferState.WAITING:
@@ -155,6 +156,13 @@ def progress_words(row: TransferRow) -> str:
             return say("Done")
         case state:
             return say(_STATES[state])
+
+
+def _share_words(row: TransferRow) -> str:
+    """Bytes where a share would stand at nothing for minutes, or is not known."""
+    if row.share is None or (row.share < _TELLING_SHARE and row.transfer.done_bytes):
+        return size_words(row.transfer.done_bytes)
+    return f"{row.share:.0%}"
 
 
 def verified_words(row: TransferRow) -> str:
@@ -248,7 +256,7 @@ def counts_words(row: TransferRow) -> str:
     elif not is_check:
         parts.append(_counted(text("{count} done"), transfer.done_files))
     parts += [
-        _counted(text("{count} differ"), transfer.differences),
+        say_count("{count} differs", "{count} differ", transfer.differences) if transfer.differences else "",
         _counted(text("{count} cannot be checked"), transfer.unknown_files),
         _counted(text("{count} verified"), verified),
         _counted(text("{count} skipped"), transfer.skipped_files),
@@ -260,7 +268,7 @@ def counts_words(row: TransferRow) -> str:
 
 
 def _counted(words: Text, count: int) -> str:
-    return say(words.english, count=f"{count:,}") if count else ""
+    return say(words.with_fields(count=f"{count:,}")) if count else ""
 
 
 def plan_words(row: TransferRow) -> str:

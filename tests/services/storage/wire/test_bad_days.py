@@ -111,7 +111,7 @@ async def test_bytes_that_arrive_wrong_are_refused_by_the_service_and_sent_again
         await plane.put(ObjectPath(bucket, "k"), BytesBody(b"xxxx"))
         assert len(proxy.seen) == 2
         proxy.faults.extend([Answer(200, b"", {"ETag": f'"{"0" * 32}"'})] * retrying.TRIES)
-        with pytest.raises(ServiceTrouble, match="damaged"):
+        with pytest.raises(ServiceTrouble, match="corrupted"):
             await plane.put(ObjectPath(bucket, "k"), BytesBody(b"xxxx"))
         # Of an encrypted object the ETag is something else.
         sse = {"ETag": f'"{"0" * 32}"', "x-obs-server-side-encryption": "kms"}

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.services.jobs.checks.python_source import MOST_BYTES, PythonSource, PythonVersion, python_source
-from traindeck.services.jobs.code_tree import CodeEntry, CodeTree, FileStamp, scan_code
+from traindeck.services.jobs.code_limits import CodeLimits
+from traindeck.services.jobs.code_tree import CodeEntry, CodeTree, FileStamp, FrozenCode, scan_code
 
 _MOST_KEPT = 20_000
 
@@ -21,8 +22,7 @@ class SourceMemory:
 
     _known: dict[tuple[str, FileStamp | None, PythonVersion | None], PythonSource] = field(default_factory=dict)
 
-    def read(self, root: Path, entry: CodeEntry, version: PythonVersion | None) -> PythonSource:
-        place = root.joinpath(*PurePosixPath(entry.path).parts)
+    def read(self, place: Path, entry: CodeEntry, version: PythonVersion | None) -> PythonSource:
         key = (str(place), entry.stamp, version)
         found = self._known.get(key)
         if found is None:
@@ -42,18 +42,23 @@ class CodeFacts:
     ignore: Sequence[str]
     disk: BlockingCalls
     memory: SourceMemory
+    frozen: FrozenCode | None = None
+    """The code as an earlier run had it, in place of the folder."""
+    limits: CodeLimits = field(default_factory=CodeLimits)
+    """What the target takes."""
     _tree: CodeTree | None = None
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def tree(self) -> CodeTree:
         async with self._looking:
             if self._tree is None:
-                self._tree = await scan_code(self.folder, self.ignore, self.disk)
+                frozen = self.frozen
+                self._tree = frozen.tree if frozen else await scan_code(self.folder, self.ignore, self.disk)
             return self._tree
 
     async def content(self, path: str, most_bytes: int) -> bytes:
         """The beginning of a file below the folder."""
-        place = self.folder.joinpath(*PurePosixPath(path).parts)
+        place = self._place(path)
         return await self.disk.run(lambda _: _beginning(place, most_bytes))
 
     async def sources(
@@ -63,7 +68,6 @@ class CodeFacts:
         goes_on: Callable[[], bool] = lambda: True,
     ) -> dict[str, PythonSource]:
         """What these files are as Python, as far as there is time."""
-        root = self.folder
 
         def read(token: CancelToken) -> dict[str, PythonSource]:
             found: dict[str, PythonSource] = {}
@@ -71,10 +75,15 @@ class CodeFacts:
                 token.check()
                 if not goes_on():
                     break
-                found[entry.path] = self.memory.read(root, entry, version)
+                found[entry.path] = self.memory.read(self._place(entry.path), entry, version)
             return found
 
         return await self.disk.run(read)
+
+    def _place(self, path: str) -> Path:
+        if self.frozen is not None and path in self.frozen.places:
+            return self.frozen.places[path]
+        return self.folder.joinpath(*PurePosixPath(path).parts)
 
 
 def _beginning(place: Path, most_bytes: int) -> bytes:

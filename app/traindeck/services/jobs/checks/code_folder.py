@@ -11,7 +11,7 @@ from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
 from traindeck.services.jobs.code_rules import LARGE_BYTES, RuleSource
-from traindeck.services.jobs.code_tree import CodeEntry, CodeLimits, EntryKind
+from traindeck.services.jobs.code_tree import CodeEntry, EntryKind
 
 RECOMMENDED_BYTES = 50_000_000
 """Above this the service advises against it: every worker copies it before it starts."""
@@ -57,7 +57,7 @@ async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
     if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
-    over = tree.over(CodeLimits())
+    over = tree.over(job.code.limits)
     if over:
         return [red(one.words(), _EXCLUDE, field="code_folder") for one in over]
     total = tree.total

@@ -14,6 +14,8 @@ from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
 from traindeck.services.jobs.checks.code_facts import CodeFacts, SourceMemory
 from traindeck.services.jobs.checks.frame import CheckedJob, OnFindings, run_checks
 from traindeck.services.jobs.checks.service_facts import ServiceFacts
+from traindeck.services.jobs.code_limits import LimitsOf, of_the_service
+from traindeck.services.jobs.code_tree import FrozenCode
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connection
@@ -28,6 +30,7 @@ class JobChecks:
     facts: ServiceFacts
     disk: BlockingCalls
     lab_python: AskLabPython | None = None
+    limits_of: LimitsOf = of_the_service
     memory: SourceMemory = field(default_factory=SourceMemory)
 
     async def check(
@@ -38,15 +41,15 @@ class JobChecks:
         *,
         known: CheckReport | None = None,
         found: OnFindings = lambda _: None,
-        frozen: Path | None = None,
+        frozen: FrozenCode | None = None,
         connection: Connection | None = None,
     ) -> CheckReport:
         """All findings. `known` is the report before, of which only what a change touches is looked at again.
 
         `frozen`: the code as an earlier run had it, of which nothing is left out any more.
         """
-        folder = (base / spec.code_folder).absolute() if frozen is None else frozen
-        code = CodeFacts(folder, spec.ignore if frozen is None else (), self.disk, self.memory)
+        code = CodeFacts((base / spec.code_folder).absolute(), spec.ignore, self.disk, self.memory, frozen)
+        code.limits = await self.limits_of(profile)
         account = self.facts.connections.profile(profile)
         job = CheckedJob(
             spec, account, code, self.facts.of(profile, connection), self.lab_python, is_again=frozen is not None

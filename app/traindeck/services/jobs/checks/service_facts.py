@@ -188,9 +188,10 @@ class AccountFacts:
             for channel in run.spec.for_run(run.name).outputs
             if channel.place.strip()
         ]
-        theirs = await self._of_modelarts("live", lambda one: one.training.live_outputs(), NEVER)
+        theirs = await self._of_modelarts("live", lambda one: one.training.live_jobs(), NEVER)
         known = {one.run for one in ours}
-        return [*ours, *(LiveOutput(name, place) for name, place in theirs if name not in known)]
+        others = (job for job in theirs.jobs if job.name not in known)
+        return [*ours, *(LiveOutput(job.name, place) for job in others for place in job.outputs)]
 
     async def _obs_answers(self) -> None:
         """One question goes first: keys that are refused are not shown again and again, which would lock them out."""
@@ -199,7 +200,7 @@ class AccountFacts:
     async def _modelarts_answers(self) -> Choices:
 
         async def ask() -> Choices:
-            return await self.facts.choices.load(self.profile, (await self._connection()).training)
+            return await self.facts.choices.load_now(self.profile, (await self._connection()).training)
 
         return await self._told(("offer",), ask, KEPT)
 

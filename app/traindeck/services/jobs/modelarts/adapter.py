@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,11 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.jobs.choices import Engine, Flavor
-from traindeck.domain.jobs.job import LogChunk, RemoteJob
+from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import text
+from traindeck.domain.texts import CHINESE, spoken, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
@@ -32,7 +32,6 @@ from traindeck.services.jobs.modelarts.documents import (
     engine_of,
     flavor_of,
     job_quota,
-    output_places,
     pool_of,
     remote_job,
 )
@@ -42,14 +41,11 @@ from traindeck.services.jobs.modelarts.errors import (
     is_gone,
     modelarts_error,
 )
+from traindeck.services.jobs.modelarts.job_search import live_jobs, name_filter, pages
 from traindeck.services.jobs.modelarts.request import job_request
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.client import TrainingClient
-
-PAGE_JOBS = 50
-MOST_PAGES = 20
-LIVE = ("Creating", "Pending", "Running", "Terminating")
 
 
 class ModelArtsTraining:
@@ -88,21 +84,10 @@ class ModelArtsTraining:
         """How many jobs there may be; None: the service does not say."""
         return job_quota(await self._items("quotas", _call("show_training_quotas", resource="job-num")))
 
-    async def live_outputs(self) -> list[tuple[str, ObjectPath]]:
-        """Of each job that has not ended, whoever made it: its name and a place it writes to."""
-        found: list[tuple[str, ObjectPath]] = []
-        for page in range(MOST_PAGES):
-            items = await self._items("items", _call("list_training_jobs", body=_search("phase", "in", LIVE, page)))
-            for item in items:
-                found += [(remote_job(item).name, place) for place in output_places(item)]
-            if len(items) < PAGE_JOBS:
-                break
-        return found
-
     async def form(self, job_id: str, target: Target) -> JobSpec | None:
         """The form that a job was made from, whoever made it; None: there is no such job."""
-        document = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
-        return None if document is None else spec_of(self._object(document), target)
+        document = await self.document(job_id)
+        return None if document is None else spec_of(document, target)
 
     async def create(self, name: str, spec: JobSpec, code: ObjectPath | None) -> RemoteJob:
         """Ask for a job once; the places in `spec` are those of the run.
@@ -126,23 +111,59 @@ class ModelArtsTraining:
         return job
 
     async def find_by_name(self, name: str) -> RemoteJob | None:
-        for page in range(MOST_PAGES):
-            jobs = await self._search(name, page)
+        async for jobs, _ in pages(self._found, name_filter(name)):
             for job in jobs:
                 if job.name == name:
                     return job
-            if len(jobs) < PAGE_JOBS:
-                break
         return None
 
+    async def all_jobs(self) -> AsyncIterator[list[RemoteJob]]:
+        """Those the service remembers, the newest first."""
+        async for jobs, _ in pages(self._found):
+            yield jobs
+
+    async def live_jobs(self) -> LiveJobs:
+        """All that are not over, whoever made them."""
+        return await live_jobs(self._found)
+
     async def show(self, job_id: str) -> RemoteJob | None:
-        document = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
-        if document is None:
+        document = await self.document(job_id)
+        return None if document is None else remote_job(document)
+
+    async def document(self, job_id: str) -> Document | None:
+        """The job as the service tells it, with what we have no field for."""
+        found = await self._account.ask(_call("show_training_job_details", training_job_id=job_id), fine=is_gone)
+        if found is None:
             return None
-        job = remote_job(self._object(document))
-        if not job.id:  # of no job, so not of this one
+        document = self._object(found)
+        if not remote_job(document).id:  # of no job, so not of this one
             raise not_understood(ErrorResponse(self._account.service, 200, message="a job without an id"))
-        return job
+        return document
+
+    async def last_error(self, job_id: str) -> str:
+        """What the service says went wrong, where its answer about the job has no reason; empty: nothing."""
+        language = "zh-cn" if spoken() == CHINESE else "en-us"
+        call = _call(
+            "list_training_job_events", training_job_id=job_id, limit=20, order="desc", level="Error",
+            x_language=language,
+        )  # fmt: skip
+        events = await self._items("events", call)
+        # A service that does not know the level tells of all.
+        errors = [event for event in events if event.get("level") == "Error" and event.get("message")]
+        return str(errors[0]["message"]) if errors else ""
+
+    async def describe(self, job_id: str, description: str) -> None:
+        """Whether the job is over does not matter."""
+        body = {"description": description}
+        await self._account.ask(_call("change_training_job_description", training_job_id=job_id, body=body))
+
+    async def add_tags(self, job_id: str, tags: Mapping[str, str]) -> None:
+        body = {"tags": [{"key": key, "value": value} for key, value in tags.items()]}
+        await self._account.ask(_call("create_train_job_tags", training_job_id=job_id, body=body))
+
+    async def remove_tags(self, job_id: str, keys: Sequence[str]) -> None:
+        body = {"tags": [{"key": key} for key in keys]}
+        await self._account.ask(_call("delete_train_job_tags", training_job_id=job_id, body=body))
 
     async def stop(self, job_id: str) -> None:
         """A job that cannot be stopped any more is as good as stopped."""
@@ -186,9 +207,8 @@ class ModelArtsTraining:
 
         return await self._calls.run(fetch)
 
-    async def _search(self, name: str, page: int) -> list[RemoteJob]:
-        body = _search("name", "like", (name,), page)
-        return [remote_job(item) for item in await self._items("items", _call("list_training_jobs", body=body))]
+    async def _found(self, body: dict[str, Any]) -> list[Document]:
+        return await self._items("items", _call("list_training_jobs", body=body))
 
     def _lost(self, detail: str) -> AnswerLost:
         return AnswerLost(
@@ -210,17 +230,6 @@ class ModelArtsTraining:
         if not isinstance(items, list):
             raise not_understood(ErrorResponse(self._account.service, 200, message=f"no list of {name}"))
         return [item for item in items if isinstance(item, Mapping)]
-
-
-def _search(key: str, operator: str, values: Sequence[str], page: int) -> dict[str, Any]:
-    return {
-        "offset": page,  # of pages, not of jobs
-        "limit": PAGE_JOBS,
-        "sort_by": "create_time",
-        "order": "desc",
-        "workspace_id": "0",
-        "filters": [{"key": key, "operator": operator, "value": list(values)}],
-    }
 
 
 def _call(name: str, **arguments: Any) -> Callable[[TrainingClient], Any]:

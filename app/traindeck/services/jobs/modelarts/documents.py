@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -33,7 +34,40 @@ def remote_job(document: Document) -> RemoteJob:
         exit_message=_exit_message(status),
         is_lost=status.get("secondary_phase") == "Lost",
         isolation=_isolation(_part(metadata, "annotations").get("lab/isolation")),
+        secondary_phase=str(status.get("secondary_phase") or ""),
+        description=str(metadata.get("description") or ""),
+        tags=_tags(metadata.get("tags")),
+        user=str(metadata.get("user_name") or ""),
+        code_url=str(_part(document, "algorithm").get("code_dir") or ""),
+        outputs=_output_places(document),
+        **_bought(_part(document, "spec")),
     )
+
+
+def _bought(spec: Document) -> dict[str, Any]:
+    """What of a job has a price."""
+    resource = _part(spec, "resource")
+    detail = _part(resource, "flavor_detail")
+    billing = _part(detail, "billing")
+    auto_stop = _part(spec, "auto_stop")
+    return {
+        "flavor": str(resource.get("flavor_id") or ""),
+        "flavor_name": str(resource.get("flavor_name") or ""),
+        "nodes": _number(resource.get("node_count")) or 1,
+        "pool": str(resource.get("pool_id") or ""),
+        "billing_code": str(billing.get("code") or ""),
+        "billing_units": _number(billing.get("unit_num")) or 1,
+        "stop_hours": _number(auto_stop.get("duration")) if auto_stop.get("time_unit") == "HOURS" else None,
+    }
+
+
+def _tags(found: object) -> tuple[str, ...] | None:
+    """`key=value`, or the key alone; a service that does not tell them says nothing about them."""
+    if not isinstance(found, list):
+        return None
+    tags = [tag for tag in found if isinstance(tag, Mapping) and tag.get("key")]
+    pairs = [(str(tag["key"]), str(tag.get("value") or "")) for tag in tags]
+    return tuple(f"{key}={value}" if value else key for key, value in pairs)
 
 
 def _isolation(word: object) -> Isolation:
@@ -44,26 +78,54 @@ def _isolation(word: object) -> Isolation:
 def engine_of(document: Document) -> Engine:
     version = str(document.get("engine_version") or "")
     arch = next((known for known in ("aarch64", "x86_64") if known in version.lower()), "")
-    return Engine(str(document.get("engine_name") or ""), version, str(document.get("engine_id") or version), arch)
-
-
-def flavor_of(document: Document) -> Flavor:
-    info = _part(document, "flavor_info")
-    memory = _part(info, "memory")
-    return Flavor(
-        id=str(document.get("flavor_id") or ""),
-        name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
-        kind=str(document.get("flavor_type") or ""),
-        cores=_number(_part(info, "cpu").get("core_num")),
-        memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
-        accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
-        max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
-        disk=_disk(_part(info, "disk")),
+    return Engine(
+        str(document.get("engine_name") or ""),
+        version,
+        str(document.get("engine_id") or version),
+        arch,
+        run_user=str(document.get("run_user") or ""),
+        is_old=document.get("v1_compatible") is True,
     )
 
 
-def _disk(disk: Document) -> str:
-    return f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else ""
+def flavor_of(document: Document) -> Flavor:
+    info, billing = _part(document, "flavor_info"), _part(document, "billing")
+    card = _part(info, "npu") or _part(info, "gpu")
+    code = str(billing.get("code") or "")
+    identity = str(document.get("flavor_id") or "")
+    return Flavor(
+        id=identity,
+        name=str(document.get("flavor_name") or document.get("flavor_id") or ""),
+        kind=str(document.get("flavor_type") or ""),
+        cores=_number(_part(info, "cpu").get("core_num")),
+        memory=_amount(_part(info, "memory")),
+        accelerator=_accelerator(card),
+        max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
+        arch=str(_part(info, "cpu").get("arch") or ""),
+        cards=_number(card.get("unit_num")),
+        card=str(card.get("product_name") or ""),
+        card_memory=str(card.get("memory") or ""),
+        disk=_amount(_part(info, "disk")),
+        billing_code=code,
+        billing_units=_number(billing.get("unit_num")) or 1,
+        is_free=identity.endswith(".free") or code.endswith(".free"),
+        pool=str(document.get("pool_id") or ""),
+        engines=_names(document.get("support_engines")),
+        attributes=tuple((str(key), str(value)) for key, value in _part(document, "attributes").items()),
+    )
+
+
+def _amount(document: Document) -> str:
+    return f"{document['size']} {document.get('unit') or ''}".strip() if document.get("size") else ""
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """A list, which comes as the text of one."""
+    try:
+        found = json.loads(value) if isinstance(value, str) and value else value
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def pool_of(document: Document) -> ResourcePool:
@@ -86,14 +148,14 @@ def job_quota(documents: Sequence[Document]) -> JobQuota | None:
     return None
 
 
-def output_places(document: Document) -> list[ObjectPath]:
+def _output_places(document: Document) -> tuple[ObjectPath, ...]:
     """Where a job writes to; a place that is none of OBS is nobody's trouble here."""
     found = []
     for channel in _list(_part(document, "algorithm"), "outputs"):
         url = _part(_part(channel if isinstance(channel, Mapping) else {}, "remote"), "obs").get("obs_url")
         with suppress(AppError):
             found.append(ObjectPath.parse(str(url or "")).as_folder())
-    return found
+    return tuple(found)
 
 
 def _accelerator(document: Document) -> str:

@@ -107,7 +107,7 @@ _BY_CODE = by_code({
         text("Stop or delete jobs you no longer need; a free specification allows few at a time.")),
     "3976 4992 6716": Refusal(ServiceTrouble,
         text("This specification is sold out at the moment."),
-        text("Try again later, or choose another specification.")),
+        text("Try again later, or select another specification.")),
     "2878": Refusal(ServiceTrouble,
         text("The state of the job is changing."),
         text("Try again in a moment.")),

@@ -21,6 +21,8 @@ from traindeck.services.storage.wire.file_sending import FileLine, can_send_file
 
 # Below this the head and the body leave together: one packet, one call into the system.
 _TOGETHER_BYTES = 64 * 1024
+# Pieces that come slowly leave after this time: whoever looks on wants to see them go.
+_TOGETHER_S = 0.1
 _SLICE_BYTES = 256 * 1024
 # Received and not taken yet; above it the sender is kept waiting.
 _HELD_BYTES = 1024 * 1024
@@ -305,7 +307,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     async def _send_pieces(self, head: bytes, body: Body, sent: Sent) -> bool:
         waiting: list[bytes | memoryview] = [head]
-        waiting_bytes = len(head)
+        waiting_bytes, waits_since = len(head), self._loop.time()
         self._waits_for_us = True
         try:
             async for piece in body.pieces():
@@ -313,11 +315,11 @@ class HttpConnection(asyncio.BufferedProtocol):
                 sent.from_source_bytes += len(piece)
                 waiting.append(piece)
                 waiting_bytes += len(piece)
-                if waiting_bytes >= _TOGETHER_BYTES:
+                if waiting_bytes >= _TOGETHER_BYTES or self._loop.time() - waits_since >= _TOGETHER_S:
                     await self._hand_over(waiting, sent)
                     if self._is_complete:
                         return False
-                    waiting, waiting_bytes = [], 0
+                    waiting, waiting_bytes, waits_since = [], 0, self._loop.time()
                 self._waits_for_us = True
         finally:
             self._waits_for_us = False

@@ -1,0 +1,76 @@
+"""Which runs somebody wants to see, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from traindeck.domain.jobs.job import Run, RunState
+
+
+class RunSort(StrEnum):
+    NUMBER = "number"
+    NAME = "name"
+    STATE = "state"
+    DURATION = "duration"
+    ENDED = "ended"
+    ACCOUNT = "account"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricBest:
+    """The best of a number that was measured; whether lower is better can mostly be told from its name."""
+
+    name: str
+    lowest: bool
+
+
+_LOWER_IS_BETTER = ("loss", "err", "ppl", "perplexity", "mse", "mae", "rmse", "nll", "wer", "cer", "time", "latency")
+
+
+def metric_best(wanted: str) -> MetricBest:
+    """`val_loss`, or `score:min` and `score:max` where the name does not say it."""
+    name, colon, way = wanted.rpartition(":")
+    if colon and way in ("min", "max"):
+        return MetricBest(name, way == "min")
+    return MetricBest(wanted, any(word in wanted.lower() for word in _LOWER_IS_BETTER))
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuery:
+    """Everything that is asked for must hold; an empty one is all runs, newest first."""
+
+    words: tuple[str, ...] = ()
+    """Each somewhere in the name, the ID, the form, the note, the tags or the reason."""
+    states: tuple[RunState, ...] = ()
+    account: str | None = None
+    tags: tuple[str, ...] = ()
+    starred: bool = False
+    since: datetime | None = None
+    best: MetricBest | None = None
+    """Only runs that have it, the best first."""
+    sort: RunSort = RunSort.NUMBER
+    ascending: bool = False
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What became of one number over a run."""
+
+    last: float
+    lowest: float
+    highest: float
+
+    def best(self, *, lowest: bool) -> float:
+        return self.lowest if lowest else self.highest
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """A run with its numbers, as a table of runs shows it."""
+
+    run: Run
+    metrics: Mapping[str, Metric]

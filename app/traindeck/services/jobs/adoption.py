@@ -1,0 +1,144 @@
+"""Taking in jobs that have no record here: those made elsewhere when asked to, our own when their record was lost."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.jobs.job import RemoteJob, Run, RunState
+from traindeck.domain.jobs.job_spec import Target
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.files import local_errors, our_folder
+from traindeck.services.accounts.connections import Connection, Connections
+from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.modelarts.adoption import spec_of
+from traindeck.services.jobs.modelarts.documents import remote_job
+from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
+from traindeck.services.transfers import Transfers
+
+if TYPE_CHECKING:
+    from traindeck.store.runs import RunStore
+
+_DONE = "looked for lost jobs of "
+_CODE = "traindeck/code"
+"""Below it, in a folder of the job's name, is the code of every job that a TrainDeck sends."""
+
+
+@dataclass(eq=False, slots=True)
+class Adoption:
+    """Makes a record of a job that the service has."""
+
+    records: RunStore
+    connections: Connections
+    watch: RunWatch
+    transfers: Transfers
+    bundles: CodeBundles
+    disk: BlockingCalls
+    folder: Path
+    """Where code that is brought here stands until it is frozen."""
+    clock: Clock = utc_now
+
+    async def adopt(self, job_id: str, profile: str) -> Run:
+        """The job with this ID, or of this name, as a run of this computer, with all the service tells of it."""
+        known = await self.records.with_job(job_id)
+        if known is not None:
+            raise Conflict(
+                text("This job is already in the list: run {run}, “{name}”.", run=known.id, name=known.name),
+                text("“traindeck job show {run}” shows it.", run=known.id),
+            )
+        connection = await self.connections.open(profile)
+        document = await connection.training.document(job_id)
+        if document is None:
+            named = await connection.training.find_by_name(job_id)
+            if named is not None:
+                return await self.adopt(named.id, profile)
+            raise NotFound(
+                text("The account “{profile}” has no job with the ID or name “{job}”.", profile=profile, job=job_id),
+                text("“traindeck billing” lists its active jobs. Check the ID, and the account's region."),
+            )
+        return await self._take_in(connection, document)
+
+    async def take_back(self, seen: JobsSeen) -> None:
+        """After the records were lost: this computer's jobs are told from others' by where their code is."""
+        lost = await self.records.lost_at()
+        if not await self.is_due(seen.profile, lost):
+            return
+        connection = await self.connections.open(seen.profile)
+        known = await self.records.job_ids(seen.profile)
+        async for jobs in connection.training.all_jobs():
+            for job in jobs:
+                if job.id in known or not is_ours(job):
+                    continue
+                document = await connection.training.document(job.id)
+                if document is not None:
+                    await self._take_in(connection, document)
+        await self.records.set_fact(_DONE + seen.profile, lost)
+
+    async def is_due(self, profile: str, lost_at: str) -> bool:
+        """Whether the jobs of this account were not looked through since then."""
+        return bool(lost_at) and await self.records.fact(_DONE + profile) != lost_at
+
+    async def bring_code(self, run: Run) -> Run:
+        """The same run with its code frozen here, so that it can be run again as it is now in OBS."""
+        if run.bundle or not run.code_url or run.spec.has_algorithm:
+            return run
+        source = ObjectPath.parse(run.code_url).as_folder()
+        with local_errors():
+            our_folder(self.folder)
+            place = Path(await self.disk.run(lambda _: tempfile.mkdtemp(dir=self.folder, prefix=".part-")))
+        try:
+            # The folder keeps its name: the job sees its code in a folder of that name.
+            code = place / (source.name or "code")
+            await self.transfers.fetch(run.profile, source, code)
+            async with self.bundles.frozen(code, run.spec.boot, ()) as bundle:
+                spec = replace(run.spec, code_url="", code_folder=run.spec.code_folder or ".")
+                return await self.records.change(run.id, bundle=bundle.id, spec=spec)
+        finally:
+            await self.disk.run(lambda _: shutil.rmtree(place, ignore_errors=True))
+
+    async def _take_in(self, connection: Connection, document: Any) -> Run:
+        job = remote_job(document)
+        is_over = job.state.is_over
+        run = Run(
+            id=secrets.token_hex(4),
+            number=0,
+            name=job.name or job.id,
+            profile=connection.profile.name,
+            spec=spec_of(document, Target.LAB if connection.profile.is_lab else Target.MODELARTS),
+            # One that is over already still has a log to be fetched: the watch ends it.
+            state=RunState.UNKNOWN if is_over else job.state,
+            created=job.created or self.clock(),
+            code_url=_url(job.code_url),
+            job_id=job.id,
+            phase=job.phase,
+            secondary_phase=job.secondary_phase,
+            submitted=job.created,
+            started=job.started,
+            tasks=job.tasks or ("worker-0",),
+            tags=job.tags or (),
+            isolation=job.isolation,
+            checked=self.clock(),
+        )
+        run = await self.records.take_in(run, document)
+        self.watch.tell(run)
+        return run
+
+
+def is_ours(job: RemoteJob) -> bool:
+    """Made by a TrainDeck: its code is in a folder of its own, named like it."""
+    return f"/{_CODE}/{job.name}/" in job.code_url and bool(job.name)
+
+
+def _url(code_dir: str) -> str:
+    try:
+        return str(ObjectPath.parse(code_dir)) if code_dir else ""
+    except AppError:
+        return ""  # as of code inside an image

@@ -1,0 +1,1 @@
+"""Job forms as other programs write them."""

@@ -1,0 +1,139 @@
+"""Reading a job file of any kind, and writing a form as one, with what that kind has no place for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.job_spec import JobSpec, Target
+from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import Text, text
+from traindeck.services.jobs.formats.ma_cli import from_ma_cli, to_ma_cli
+from traindeck.services.jobs.formats.old_service import from_old_service, is_of_old_service, to_old_service
+from traindeck.services.jobs.modelarts.adoption import spec_of
+from traindeck.services.jobs.modelarts.request import job_request
+
+_SECRET = re.compile(r"secret|token|passw|credential|api_?key|access_?key|(^|_)(ak|sk)$", re.IGNORECASE)
+_REST_BEGINS = "#| "
+"""Before the lines of our own form, in a file whose format has no place for them but takes comments."""
+
+
+class JobFormat(StrEnum):
+    TOML = "toml"
+    YAML = "yaml"
+    JSON = "json"
+    TOOLKIT = "toolkit"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenJob:
+    """A form as text; `lost` are the fields that it does not hold, `masked` the names whose values were left out."""
+
+    content: str
+    lost: tuple[Text, ...] = ()
+    masked: tuple[str, ...] = ()
+
+
+def read_job(source: str) -> JobSpec:
+    """The form in a file of any kind; raises InvalidInput."""
+    source = source.removeprefix("\ufeff")
+    if source.lstrip().startswith("{"):
+        return _of_json(source)
+    if re.search(r"^\s*\[", source, re.MULTILINE) and re.search(r"^\s*\[+[\w.]+\]+\s*(#.*)?$", source, re.MULTILINE):
+        return job_file.parse(source)
+    return _of_yaml(source)
+
+
+def write_job(spec: JobSpec, kind: JobFormat) -> WrittenJob:
+    """The form as a file; values that look like keys by their name are left out of it."""
+    kept, masked = _without_secrets(spec)
+    write = _WRITERS[kind]
+    content = write(kept)
+    lost = _lost(kept, content)
+    if kind is JobFormat.YAML and lost:
+        content, lost = content + _rest(kept, lost), ()
+    labels = tuple(field.label for field in FIELDS if field.name in lost)
+    return WrittenJob(content, labels, masked)
+
+
+def _of_json(source: str) -> JobSpec:
+    try:
+        document = json.loads(source)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            text("The JSON cannot be read: there is a mistake in line {line}.", line=getattr(error, "lineno", "?")),
+            text("Check quotation marks and commas."),
+            str(error),
+        ) from error
+    if is_of_old_service(document):
+        return from_old_service(document)
+    return spec_of(document, Target.MODELARTS)
+
+
+def _of_yaml(source: str) -> JobSpec:
+    spec = from_ma_cli(source)
+    rest = [line.removeprefix(_REST_BEGINS) for line in source.split("\n") if line.startswith(_REST_BEGINS)]
+    if not rest:
+        return spec
+    names, own = rest[0].split(), job_file.parse("\n".join(rest[1:]))
+    return replace(spec, **{field.name: getattr(own, field.name) for field in FIELDS if field.name in names})
+
+
+def _rest(spec: JobSpec, names: tuple[str, ...]) -> str:
+    """What YAML has no key for, as comments that are read back."""
+    own = replace(JobSpec(), **{name: getattr(spec, name) for name in names})
+    lines = [" ".join(names), *job_file.to_toml(own).split("\n")]
+    return "".join(f"{_REST_BEGINS}{_escaped(line)}\n" for line in lines)
+
+
+def _escaped(line: str) -> str:
+    """What would end a comment of YAML, or may not stand in one, as TOML writes it in strings."""
+    return "".join(
+        character if character.isprintable() else f"\\U{ord(character):08X}" for character in line.rstrip("\r")
+    )
+
+
+def _lost(spec: JobSpec, content: str) -> tuple[str, ...]:
+    back = read_job(content)
+    return tuple(field.name for field in FIELDS if getattr(back, field.name) != getattr(spec, field.name))
+
+
+def _without_secrets(spec: JobSpec) -> tuple[JobSpec, tuple[str, ...]]:
+    masked = [name for name, value in (*spec.parameters, *spec.environment) if _SECRET.search(name) and value != ""]
+    return replace(
+        spec,
+        parameters=tuple((name, "" if name in masked else value) for name, value in spec.parameters),
+        environment=tuple((name, "" if name in masked else value) for name, value in spec.environment),
+    ), tuple(masked)
+
+
+def _request_text(spec: JobSpec) -> str:
+    """The body of a create request, with places and code as the form has them."""
+    body = job_request(spec.name, spec.for_run(spec.name), _code(spec))
+    return _json(body)
+
+
+def _code(spec: JobSpec) -> ObjectPath | None:
+    """Where the code would be; it is put into a place of its own by a submission alone."""
+    places = [spec.log_to, *(channel.place for channel in (*spec.outputs, *spec.inputs))]
+    first = next((place for place in places if place), "")
+    return ObjectPath(ObjectPath.parse(first).bucket, f"{spec.name}/code/") if first and spec.has_own_code else None
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+_WRITERS: Mapping[JobFormat, Callable[[JobSpec], str]] = {
+    JobFormat.TOML: job_file.to_toml,
+    JobFormat.YAML: to_ma_cli,
+    JobFormat.JSON: _request_text,
+    JobFormat.TOOLKIT: lambda spec: _json(to_old_service(spec)),
+}

@@ -1,0 +1,68 @@
+"""What a person adds to a run: note, star, tags and description; the last two at the service as well."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from traindeck.domain.errors import NotFound
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.run_tags import description_of, tag_of, with_tags, without_tags
+from traindeck.services.accounts.connections import Connection, Connections
+from traindeck.services.jobs.run_watch import RunWatch
+
+if TYPE_CHECKING:
+    from traindeck.store.runs import RunStore
+
+
+@dataclass(eq=False, slots=True)
+class RunNotes:
+    """Changes the record in place; what the service refuses is not changed here either."""
+
+    records: RunStore
+    connections: Connections
+    watch: RunWatch
+
+    async def note(self, run_id: str, words: str) -> Run:
+        return await self._become(run_id, note=words.strip())
+
+    async def star(self, run_id: str, *, starred: bool) -> Run:
+        return await self._become(run_id, starred=starred)
+
+    async def tag(self, run_id: str, add: Sequence[str], remove: Sequence[str] = ()) -> Run:
+        """`key` or `key=value`; a key has one value, and goes whatever value it has."""
+        run = await self.records.existing(run_id)
+        new = [tag_of(tag) for tag in add]
+        gone = [tag_of(tag)[0] for tag in remove]
+        after = with_tags(without_tags(run.tags, gone), new)
+        known = {tag_of(tag)[0] for tag in run.tags}
+
+        async def tell(connection: Connection) -> None:
+            if going := [key for key in gone if key in known]:
+                await connection.training.remove_tags(run.job_id, going)
+            if new:
+                await connection.training.add_tags(run.job_id, dict(new))
+
+        await self._at_service(run, tell)
+        return await self._become(run_id, tags=after)
+
+    async def describe(self, run_id: str, words: str) -> Run:
+        run = await self.records.existing(run_id)
+        words = description_of(words)
+        await self._at_service(run, lambda connection: connection.training.describe(run.job_id, words))
+        return await self._become(run_id, spec=replace(run.spec, description=words))
+
+    async def _at_service(self, run: Run, tell: Callable[[Connection], Awaitable[None]]) -> None:
+        if not run.job_id:
+            return
+        connection = await self.connections.open(run.profile)
+        try:
+            await tell(connection)
+        except NotFound:
+            return  # deleted there: the record is all that is left of it
+
+    async def _become(self, run_id: str, **changes: Any) -> Run:
+        run = await self.records.change(run_id, **changes)
+        self.watch.tell(run)
+        return run

@@ -1,0 +1,50 @@
+"""A banner while the records cannot be written, and one telling of what became of damaged ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traindeck.domain.texts import Text, text
+from traindeck.runtime.tasks import TaskScope
+from traindeck.viewmodels.shell.journal import NewsKind
+from traindeck.viewmodels.shell.notices import Mending, Notices
+
+if TYPE_CHECKING:
+    from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.store.runs import RunStore
+
+RECORDS = "records"
+
+
+class RecordsNews:
+    """Told by the watch, which tries the disk again while there is something to be written."""
+
+    def __init__(self, records: RunStore, watch: RunWatch, notices: Notices, scope: TaskScope) -> None:
+        self._records = records
+        self._notices = notices
+        self._scope = scope
+        self._watch = watch
+        self._told: Text | None = None
+        self._stop_listening = watch.records_told.add(self._look)
+        self._look(None)
+
+    def close(self) -> None:
+        self._stop_listening()
+
+    def _look(self, _: None) -> None:
+        recovered, trouble = self._records.recovered, self._records.trouble
+        if recovered is not None and recovered is not self._told:
+            self._told = recovered
+            self._notices.journal.tell(NewsKind.FAILED, text("The records of your runs were restored."), recovered)
+        if trouble is None:
+            self._notices.clear(RECORDS)
+            return
+        again = Mending(text("Try again"), self._try_again)
+        self._notices.hold(RECORDS, trouble.title, trouble.hint, trouble.detail, mending=again)
+
+    def _try_again(self) -> None:
+        async def write() -> None:
+            await self._records.write_what_was_not()
+            self._watch.wake()
+
+        self._scope.start("write the records", write)

@@ -1,0 +1,76 @@
+"""Templates, and jobs as other programs write them, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from support.cli_commands import Traindeck
+
+JOB = """\
+[job]
+name = "digits"  # short
+target = "lab"
+
+[code]
+boot = "train.py"
+
+[engine]
+name = "Local-Python"
+version = "local-python"
+
+[resources]
+flavor = "modelarts.vm.cpu.2u"
+stop_after = "1h"
+
+[outputs]
+train_url = "obs://digits/out/{run}/"
+"""
+
+
+def test_a_template_begins_job_files_and_keeps_its_locked_keys(traindeck: Traindeck, tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(JOB, encoding="utf-8")
+    assert "No templates yet" in traindeck("job", "template", "list").must_be(0).said
+    saved = traindeck("job", "template", "save", "小作业", "job.toml", "--lock", "resources.flavor", "--json").must_be(
+        0
+    )
+    assert saved.document == {"template": "小作业", "locked": ["resources.flavor"]}
+    assert "already exists" in traindeck("job", "template", "save", "小作业", "job.toml").must_be(1).said
+    assert "resources.flavor" in traindeck("job", "template", "save", "x", ".", "--lock", "flavor").must_be(2).said
+    (listed,) = traindeck("job", "template", "list", "--json").must_be(0).document
+    assert listed["template"] == "小作业"
+    assert "# short" in traindeck("job", "template", "show", "小作业").must_be(0).out
+
+    traindeck("job", "init", "new/folder", "--template", "小作业").must_be(0)
+    made = (tmp_path / "new" / "folder" / "job.toml").read_text(encoding="utf-8")
+    assert "# short" in made and 'template = "小作业"' in made
+    (tmp_path / "new" / "folder" / "train.py").write_text("print(1)\n", encoding="utf-8")
+    refused = traindeck("job", "submit", "new/folder", "--set", "resources.flavor=modelarts.vm.cpu.8u").must_be(2)
+    assert "locked by the template" in refused.said
+    assert "Did you mean “小作业”?" in traindeck("job", "init", "other", "--template", "小作").must_be(4).said
+    traindeck("job", "template", "remove", "小作业").must_be(0)
+    assert traindeck("job", "template", "list", "--json").must_be(0).document == []
+    assert traindeck("job", "template", "show", "小作业").must_be(4)
+    assert "name of the template" in traindeck("job", "template", "show").must_be(2).said
+    assert "job file to save" in traindeck("job", "template", "save", "x").must_be(2).said
+
+
+def test_a_job_goes_out_and_comes_back(traindeck: Traindeck, tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(JOB, encoding="utf-8")
+    traindeck("job", "export", "job.toml", "--as", "yaml", "--to", "job.yaml").must_be(0)
+    again = traindeck("job", "import", "job.yaml").must_be(0).out
+    assert again == traindeck("job", "export", "job.toml").must_be(0).out
+    body = traindeck("job", "export", "job.toml", "--as", "json", "--json").must_be(0).document
+    assert json.loads(body["content"])["spec"]["auto_stop"] == {"time_unit": "HOURS", "duration": 1}
+    assert "Outputs" in body["lost"]
+    given = json.dumps({"job_name": "old", "config": {"app_url": "/b-1/code/", "train_url": "/b-1/o/"}}).encode()
+    assert 'name = "old"' in traindeck("job", "import", "-", given=given).must_be(0).out
+    assert "already exists" in traindeck("job", "import", "job.yaml", "--to", "job.toml").must_be(1).said
+    assert "Line 2" in traindeck("job", "import", "-", given=b"[job]\nnam = 1\n").must_be(2).said
+
+
+def test_a_run_is_exported_with_the_places_it_had(traindeck: Traindeck, lab: dict[str, str]) -> None:
+    traindeck("job", "init", "p").must_be(0)
+    run = traindeck("job", "submit", "p", "--set", "epochs=1", "--json").must_be(0).document
+    content = traindeck("job", "export", "last", "--as", "json").must_be(0).out
+    assert run["name"] in content and "{run}" not in content

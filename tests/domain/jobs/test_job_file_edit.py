@@ -1,0 +1,75 @@
+"""A job file saved over keeps what the user wrote around its values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+
+from domain.jobs.test_job_file import specs
+from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job_file_edit import edited
+from traindeck.domain.jobs.job_spec import Channel, JobSpec, Target
+from traindeck.domain.jobs.starter_file import starter_file
+
+SOURCE = """\
+# my job
+[job]
+name   = "bert"   # short
+target = "lab"
+
+[resources]
+nodes = 1  # enough
+stop_after = "4h"
+
+[parameters]
+lr = 0.01      # from the paper
+epochs = 3
+
+[outputs]
+train_url = "obs://b-1/o/"  # kept
+"""
+
+
+def test_only_what_changed_is_written_anew() -> None:
+    spec = job_file.parse(SOURCE)
+    assert edited(SOURCE, spec) == SOURCE
+    changed = replace(spec, nodes=2, parameters=(("lr", 0.02), ("epochs", 3), ("amp", True)), description="more")
+    written = edited(SOURCE, changed)
+    assert job_file.parse(written) == changed
+    for line in ("# my job", 'name   = "bert"   # short', "# from the paper", "# enough", "epochs = 3", "# kept"):
+        assert line in written
+    assert "lr =" not in edited(written, replace(changed, parameters=(("epochs", 3),)))
+
+
+def test_rows_in_another_order_and_inline_tables_are_right_as_well() -> None:
+    spec = job_file.parse(SOURCE)
+    turned = replace(spec, parameters=tuple(reversed(spec.parameters)), outputs=(Channel("a", "obs://b-1/{run}/"),))
+    assert job_file.parse(edited(SOURCE, turned)) == turned
+    inline = 'job = { name = "x", target = "lab" }\nparameters = { lr = 1 }\n'
+    other = JobSpec(name="y", target=Target.MODELARTS, parameters=(("lr", 2),))
+    assert job_file.parse(edited(inline, other)) == other
+    assert job_file.parse(edited("not toml", other)) == other
+
+
+@given(specs, specs)
+def test_any_form_can_be_saved_over_any_file(before: JobSpec, after: JobSpec) -> None:
+    assert job_file.parse(edited(job_file.to_toml(before), after)) == after
+
+
+@given(specs)
+def test_the_comments_of_a_new_file_stay(spec: JobSpec) -> None:
+    source = starter_file("digits", Target.LAB, "train.py")
+    written = edited(source, spec)
+    assert job_file.parse(written) == spec
+
+
+def test_every_mistake_of_a_text_has_its_line() -> None:
+    wrong = SOURCE.replace('"4h"', '"soon"').replace("lr =", '"--lr" =').replace("nodes = 1", "nodes = 0")
+    lines = wrong.splitlines()
+    found = job_file.mistakes_in(wrong)
+    named = {lines[line - 1].split()[0] for line, _ in found if line is not None}
+    assert {"nodes", "stop_after", '"--lr"'} <= named
+    assert [line for line, _ in job_file.mistakes_in("[job]\nname = 3\n")] == [2]
+    assert [line for line, _ in job_file.mistakes_in("[job\n")] == [1]
+    assert job_file.mistakes_in(starter_file("d", Target.LAB, "t.py")) == []

@@ -51,9 +51,6 @@ class CheckFinding:
     """When the services were asked about it; None: it was found on this computer."""
 
 
-_ORDER = tuple(CheckLevel)
-
-
 @dataclass(frozen=True, slots=True)
 class CheckReport:
     """All findings about one form, in the order of the checks."""
@@ -66,10 +63,6 @@ class CheckReport:
 
     def of(self, *levels: CheckLevel) -> tuple[CheckFinding, ...]:
         return tuple(finding for finding in self.findings if finding.level in levels)
-
-    @property
-    def worst(self) -> CheckLevel:
-        return min((finding.level for finding in self.findings), key=_ORDER.index, default=CheckLevel.GREEN)
 
     @property
     def is_red(self) -> bool:

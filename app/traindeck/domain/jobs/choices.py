@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from typing import TypeVar
 
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.storage.objects import bytes_of
 from traindeck.domain.texts import Text, count_text, text
 
 Thing = TypeVar("Thing")
@@ -49,11 +47,6 @@ class Flavor:
     """The engines it takes where the service names them; empty: all that are built for it."""
     attributes: tuple[tuple[str, str], ...] = ()
     """What else the service says of it, as whether it is sold out."""
-
-    @property
-    def disk_bytes(self) -> int | None:
-        """Of the scratch disk, which the inputs lie on too; None: the service does not say."""
-        return bytes_of(self.disk.replace(" ", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +106,3 @@ def _recent_first(found: list[Thing], recent: Sequence[str], name_of: Callable[[
     """The sort is stable, so that the others stay in the order of the service."""
     places = {name: place for place, name in enumerate(recent)}
     return sorted(found, key=lambda one: places.get(name_of(one), len(places)))
-
-
-def nearest_engine(spec: JobSpec, offer: Choices) -> Engine | None:
-    """The offered engine most like one that is not offered (any more)."""
-    if not spec.engine_version or offer.engine_of(spec):
-        return None
-    alike = [engine for engine in offer.engines if engine.name == spec.engine] or offer.engines
-    found = get_close_matches(spec.engine_version, [engine.version for engine in alike], 1, 0.0)
-    return next((engine for engine in alike if found and engine.version == found[0]), None)
-
-
-def nearest_flavor(spec: JobSpec, offer: Choices) -> Flavor | None:
-    """The offered specification most like the wanted one among those that fit the engine."""
-    engine, wanted = offer.engine_of(spec), offer.flavor_of(spec)
-    fitting = [flavor for flavor in offer.flavors if misfit(engine, flavor) is None]
-    if not spec.flavor or spec.pool or wanted in fitting:
-        return None
-    found = get_close_matches(spec.flavor, [flavor.id for flavor in fitting], 1, 0.0)
-    return next((flavor for flavor in fitting if found and flavor.id == found[0]), None)

@@ -13,9 +13,10 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.choices import Choices, Engine, Flavor, nearest_engine, nearest_flavor
+from traindeck.domain.jobs.choices import Choices, Engine, Flavor
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
+from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
 from traindeck.domain.jobs.parameter_text import rows_in
 from traindeck.domain.jobs.validation import FieldError, validate
 from traindeck.domain.storage.objects import ObjectPath

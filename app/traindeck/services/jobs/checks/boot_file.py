@@ -82,12 +82,11 @@ async def _syntax(job: CheckedJob) -> Iterable[CheckAnswer]:
     if not has_code(job) or not boot:
         return []
     tree = await job.code.tree()
-    if not tree.holds(boot):
+    if not tree.holds(boot) or not boot.endswith(".py"):
         return []  # said by the check of the boot file
     promised = engine_python(job.spec.engine_version)
-    version, here = promised, await _lab_version(job)
-    if here is not None:
-        version = here
+    here = await _lab_version(job)
+    version = here or promised
     scripts = {entry.path: entry for entry in tree.taken if entry.path.endswith(".py")}
     needed = await _needed(job, scripts, boot, version)
     said = [answer for path, source in needed.items() if (answer := _fault(path, source, version, red)) is not None]

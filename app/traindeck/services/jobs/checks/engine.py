@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
-from traindeck.domain.jobs.choices import Choices, Engine, Flavor, misfit, nearest_engine, nearest_flavor
+from traindeck.domain.jobs.choices import Choices, Engine, Flavor, misfit
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
 from traindeck.domain.jobs.pools import RUNNING
 from traindeck.domain.texts import count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes

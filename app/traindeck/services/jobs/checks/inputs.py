@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from traindeck.domain.jobs.checks import CheckLevel
-from traindeck.domain.storage.objects import size_words
+from traindeck.domain.storage.objects import bytes_of, size_words
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.tasks import gather_or_raise
-from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import (
     CheckAnswer,
     CheckedJob,
@@ -19,14 +18,14 @@ from traindeck.services.jobs.checks.frame import (
     not_checked,
     red,
 )
-from traindeck.services.jobs.checks.job_places import INPUTS, JobPlace, places_of
+from traindeck.services.jobs.checks.job_places import INPUTS, JobPlace, mistyped, places_of
 from traindeck.services.storage.place_facts import Missing, PlaceFacts
 
 _MOST_NAMED = 3
 
 
 async def _inputs(job: CheckedJob) -> Iterable[CheckAnswer]:
-    wrong = mistakes(job, INPUTS)
+    wrong = mistyped(job, INPUTS)
     known = {answer.field for answer in wrong}
     places = [place for place in places_of(job.spec, INPUTS) if place.field not in known]
     return [*wrong, *(await gather_or_raise(_input(job, place) for place in places))]
@@ -85,18 +84,19 @@ async def _room(job: CheckedJob) -> Iterable[CheckAnswer]:
     flavor = (await job.service.offer()).flavor_of(job.spec)
     if flavor is None:
         return []  # said by the check of the specification
-    if flavor.disk_bytes is None:
+    disk_bytes = bytes_of(flavor.disk)
+    if not disk_bytes:
         return [not_checked(text("Not checked: the service does not say how large the disk of {flavor} is.",
                                  flavor=flavor.id))]  # fmt: skip
     found = await gather_or_raise(job.service.place(place.whole) for place in places)
     least = sum(one.size_bytes for one in found)
-    disk = size_words(flavor.disk_bytes)
-    if least > flavor.disk_bytes:
+    disk = size_words(disk_bytes)
+    if least > disk_bytes:
         fact = text("The inputs take {size}, the disk has {disk}.", size=size_words(least), disk=disk)
         hint = text("Choose a specification with a larger disk, or let the script read from OBS as it goes.")
         return [red(fact, hint, field=places[0].field)]
     if not all(one.is_all for one in found):
-        return [await _bounded(job, places, least, flavor.disk_bytes)]
+        return [await _bounded(job, places, least, disk_bytes)]
     return [green(text("The inputs take {size} of {disk}.", size=size_words(least), disk=disk))]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.checks import CheckFix, use_place
-from traindeck.domain.jobs.job_spec import ChannelStyle, JobSpec, fields_in, filled_in
+from traindeck.domain.jobs.form_field import nearest
+from traindeck.domain.jobs.job_spec import PLACE_FIELDS, ChannelStyle, JobSpec, fields_in, filled_in
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.services.jobs.checks.form_mistakes import mistakes
+from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob
 
 RUN = "{run}"
 INPUTS, OUTPUTS, LOG = "inputs", "outputs", "log_to"
@@ -71,3 +74,20 @@ def _place(spec: JobSpec, kind: str, row: str, spelling: str, *, is_copied: bool
         yield JobPlace(kind, row, spelling, ObjectPath.parse(filled), is_copied)
     except InvalidInput:
         return
+
+
+def mistyped(job: CheckedJob, kind: str) -> list[CheckAnswer]:
+    """What is wrong with places as they are written; a field in braces that there is not may be meant otherwise."""
+    ways = {place.field: way for place in places_of(job.spec, kind) if (way := _meant(place)) is not None}
+    return [
+        replace(answer, fixes=(ways[answer.field],)) if answer.field in ways else answer
+        for answer in mistakes(job, kind)
+    ]
+
+
+def _meant(place: JobPlace) -> CheckFix | None:
+    for name in fields_in(place.spelling):
+        near = None if name in PLACE_FIELDS else nearest(name, PLACE_FIELDS, 0.4)
+        if near is not None:
+            return use_place(place.field, place.spelling.replace(f"{{{name}}}", f"{{{near}}}"))
+    return None

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel, use_place
-from traindeck.domain.jobs.job_spec import PLACE_FIELDS, fields_in
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
-from traindeck.services.jobs.checks.job_places import INPUTS, LOG, OUTPUTS, RUN, JobPlace, places_of
+from traindeck.services.jobs.checks.job_places import INPUTS, LOG, OUTPUTS, RUN, JobPlace, mistyped, places_of
 from traindeck.services.jobs.checks.service_facts import LiveOutput
 from traindeck.services.storage.place_facts import Missing
 
 _HINT_OWN = text("Add {{run}}, so that each run gets a folder of its own.")
 
 
-async def _names(job: CheckedJob) -> Iterable[CheckAnswer]:
-    """What stands in braces and means nothing would be the name of a folder that all runs share."""
-    places = list(places_of(job.spec))
-    wrong = [
-        _unknown(place, name) for place in places for name in fields_in(place.spelling) if name not in PLACE_FIELDS
-    ]
-    if wrong or not places:
-        return wrong
-    return [green(text("Every place can be filled in."))]
-
-
-def _unknown(place: JobPlace, name: str) -> CheckAnswer:
-    near = get_close_matches(name, PLACE_FIELDS, 1, 0.4)
-    meant = [use_place(place.field, place.spelling.replace(f"{{{name}}}", f"{{{near[0]}}}"))] if near else []
-    known = ", ".join(f"{{{known}}}" for known in PLACE_FIELDS)
-    return red(
-        text("{place}: there is nothing to put in for {name}.", place=place.row or place.kind, name=f"{{{name}}}"),
-        text("Known here: {known}.", known=known),
-        *meant,
-        field=place.field,
-    )
-
-
 async def _outputs(job: CheckedJob) -> Iterable[CheckAnswer]:
-    wrong = mistakes(job, OUTPUTS)
+    wrong = mistyped(job, OUTPUTS)
     known = {answer.field for answer in wrong}
     places = [place for place in places_of(job.spec, OUTPUTS) if place.field not in known]
     said = [*wrong]
@@ -109,7 +84,7 @@ async def _shared(job: CheckedJob, place: JobPlace, mine: ObjectPath) -> CheckAn
 
 
 async def _log(job: CheckedJob) -> Iterable[CheckAnswer]:
-    if wrong := mistakes(job, LOG):
+    if wrong := mistyped(job, LOG):
         return wrong
     if job.spec.log_to.strip():
         return [green(text("The log is kept in {place}.", place=job.spec.log_to), field=LOG)]
@@ -153,7 +128,6 @@ _SAID = levels(CheckLevel.GREEN, CheckLevel.RED)
 _ASKED = levels(CheckLevel.GREEN, CheckLevel.AMBER, CheckLevel.RED, CheckLevel.NOT_CHECKED)
 
 CHECKS = (
-    JobCheck("places", text("Names of places"), _FIELDS, _names, _SAID),
     JobCheck("outputs", text("Outputs"), _FIELDS, _outputs, _ASKED, is_remote=True),
     JobCheck("log", text("Log folder"), _FIELDS, _log, _SAID | {CheckLevel.AMBER}),
     JobCheck("checkpoint", text("Checkpoints"), frozenset({"checkpoint_folder", "outputs"}), _checkpoint, _SAID),

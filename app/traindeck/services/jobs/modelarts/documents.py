@@ -120,8 +120,12 @@ def flavor_of(document: Document) -> Flavor:
         memory=f"{memory['size']} {memory.get('unit') or ''}".strip() if memory.get("size") else "",
         accelerator=_accelerator(_part(info, "npu") or _part(info, "gpu")),
         max_nodes=_number(info.get("max_num")) or _number(document.get("max_num")) or 1,
-        disk=f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else "",
+        disk=_disk(_part(info, "disk")),
     )
+
+
+def _disk(disk: Document) -> str:
+    return f"{disk['size']} {disk.get('unit') or 'GB'}" if disk.get("size") else ""
 
 
 def pool_of(document: Document) -> ResourcePool:

@@ -26,6 +26,8 @@ class Paths:
         self.dragged = home / "dragged"  # files on their way to another program; may be deleted a while after
         self.app_log = home / "log" / "traindeck.log"
         self.sample = home / "sample" / "digits"
+        self.choices = home / "choices"  # what accounts offered the last time; may be deleted at any time
+        self.templates = home / "templates"
 
     @classmethod
     def for_user(cls) -> Paths:

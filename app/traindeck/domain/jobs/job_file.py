@@ -14,9 +14,18 @@ from traindeck.domain.jobs.form_field import FieldKind, FormField, nearest
 from traindeck.domain.jobs.form_fields import FIELDS, TABLES, whole_table
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.parameter_text import scalar_of
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 
 _ALWAYS = ("name", "target", "nodes")
+_AT_LINE = re.compile(r"\(at line (\d+)")
+
+
+class WrongLine(InvalidInput):
+    """A job file cannot be read for what stands on one of its lines."""
+
+    def __init__(self, title: Text, hint: Text, line: int | None) -> None:
+        super().__init__(title, hint)
+        self.line = line
 
 
 def parse(source: str) -> JobSpec:
@@ -56,9 +65,11 @@ def _document(source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(
+        at = _AT_LINE.search(str(error))
+        raise WrongLine(
             text("The job file is not valid TOML: {problem}.", problem=str(error).rstrip(".")),
             text("Put text in quotes, and use every key once. Compare with a file created by “traindeck job init”."),
+            int(at[1]) if at else len(source.splitlines()) or None,
         ) from error
 
 
@@ -203,21 +214,30 @@ def line_of(source: str, table: str, key: str) -> int | None:
     return None
 
 
-def _unknown(source: str, table: str, key: str, known: list[str]) -> InvalidInput:
+def line_of_field(source: str, field: FormField, row: str = "") -> int | None:
+    """Where a field stands, or a row of it, or else the table it would stand in."""
+    return line_of(source, field.table, field.key or row) or line_of(source, "", field.table)
+
+
+def _unknown(source: str, table: str, key: str, known: list[str]) -> WrongLine:
     near = nearest(key, known)
     place = f"[{table}] {key}" if table else f"[{key}]"
-    return InvalidInput(
-        text("Line {line}: “{key}” is not a key of a job file.", line=line_of(source, table, key) or "?", key=place),
+    line = line_of(source, table, key)
+    return WrongLine(
+        text("Line {line}: “{key}” is not a key of a job file.", line=line or "?", key=place),
         text("Did you mean “{nearest}”?", nearest=near)
         if near
         else text("Known here: {known}.", known=", ".join(known)),
+        line,
     )
 
 
-def _wrong(source: str, table: str, key: str, wanted: object) -> InvalidInput:
-    return InvalidInput(
-        text("Line {line}: “{key}” has the wrong kind of value.", line=line_of(source, table, key) or "?", key=key),
+def _wrong(source: str, table: str, key: str, wanted: object) -> WrongLine:
+    line = line_of(source, table, key)
+    return WrongLine(
+        text("Line {line}: “{key}” has the wrong kind of value.", line=line or "?", key=key),
         text("It must be {wanted}.", wanted=wanted),
+        line,
     )
 
 

@@ -53,6 +53,11 @@ class Bundle:
     root: Path
     files: tuple[FrozenFile, ...]
 
+    @property
+    def code(self) -> Path:
+        """The folder that the files are in."""
+        return self.root / "files"
+
 
 @dataclass(frozen=True, slots=True)
 class CodeText:
@@ -172,7 +177,7 @@ class CodeBundles:
 
 
 def _place_of(bundle: Bundle, file: FrozenFile) -> Path:
-    return bundle.root.joinpath("files", *PurePosixPath(file.path).parts)
+    return bundle.code.joinpath(*PurePosixPath(file.path).parts)
 
 
 def _too_much(words: Text) -> InvalidInput:

@@ -98,12 +98,20 @@ class Submission:
             )
         return profile
 
-    async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: OnStage = _quiet) -> Run:
+    async def submit(
+        self,
+        spec: JobSpec,
+        base: Path,
+        profile: str | None = None,
+        *,
+        stage: OnStage = _quiet,
+        accept: Accept | None = None,
+    ) -> Run:
         """Freeze, upload, send. The run is in the records from the first moment on."""
         stage = safely(stage)
         chosen = self.profile_for(spec, profile)
         stage(text("Checking the job…"))
-        accepted = await self.gate(spec, base, chosen, None, self.accept)
+        accepted = await self.gate(spec, base, chosen, None, accept or self.accept)
         validation.refuse(validation.validate(spec))
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
@@ -111,19 +119,28 @@ class Submission:
         bundle = await self.bundles.freeze(Path(spec.code_folder), spec.boot, spec.ignore)
         return await self._send_new(spec, chosen, bundle, "", accepted, stage)
 
-    async def rerun(self, run_id: str, *, changes: Sequence[str] = (), stage: OnStage = _quiet) -> Run:
-        """The same again, with the code as it was then."""
+    async def rerun(
+        self,
+        run_id: str,
+        *,
+        changes: Sequence[str] = (),
+        spec: JobSpec | None = None,
+        profile: str = "",
+        stage: OnStage = _quiet,
+        accept: Accept | None = None,
+    ) -> Run:
+        """The same again, or another form for another account, with the code as it was then."""
         stage = safely(stage)
         before = await self.records.existing(run_id)
-        spec = before.spec
+        spec = before.spec if spec is None else replace(spec, code_folder=before.spec.code_folder)
         for change in changes:
             spec = job_file.with_setting(spec, change)
+        chosen = self.profile_for(spec, profile or before.profile)
         bundle = await self.bundles.open(before.bundle)
         stage(text("Checking the job…"))
-        code = bundle.root / "files"
-        accepted = await self.gate(spec, code, before.profile, code, self.accept)
+        accepted = await self.gate(spec, bundle.code, chosen, bundle.code, accept or self.accept)
         validation.refuse(validation.validate(spec))
-        return await self._send_new(spec, before.profile, bundle, before.id, accepted, stage)
+        return await self._send_new(spec, chosen, bundle, before.id, accepted, stage)
 
     async def settle(self) -> list[Run]:
         """Find out what became of submissions whose program is gone; the answer is those of which it is known now.

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 from traindeck.domain.storage.bucket_settings import CorsRule, LifecycleRule
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import card, push_button, show_words
-from traindeck.ui.kit.fields import PairTable
+from traindeck.ui.kit.pair_table import PairTable
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import help_label, sentence

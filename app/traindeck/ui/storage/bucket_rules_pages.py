@@ -34,7 +34,8 @@ from traindeck.domain.storage.bucket_settings import (
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.cards import card, show_words
 from traindeck.ui.kit.dialogs import agreed
-from traindeck.ui.kit.fields import Field, PairTable, guard_wheel
+from traindeck.ui.kit.fields import Field, guard_wheel
+from traindeck.ui.kit.pair_table import PairTable
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import Days, boxed_row, help_label, number_box, one_line

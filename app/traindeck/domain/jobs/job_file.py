@@ -242,23 +242,38 @@ def _wrong(source: str, table: str, key: str, wanted: object) -> WrongLine:
 
 
 def rewritten(source: str, spec: JobSpec) -> str:
-    """The same file for this form: only what changes is written anew, and comments stay."""
+    """The same file for this form: only what changes is written anew, and comments stay. Without one, a new one."""
     import tomlkit
+
+    if not source.strip():
+        return to_toml(spec)
 
     before, document, wanted = parse(source), tomlkit.parse(source), tomlkit.parse(to_toml(spec))
     for field in FIELDS:
-        if getattr(before, field.name) == getattr(spec, field.name):
-            continue
+        if repr(getattr(before, field.name)) == repr(getattr(spec, field.name)):
+            continue  # by their words: 1 and true are the same to Python
         new = wanted.get(field.table)
-        if new is None or not isinstance(new, dict) or not isinstance(document.get(field.table), dict):
+        old = document.get(field.table)
+        if new is None or not isinstance(new, dict) or not isinstance(old, dict) or _other_order(field, old, new):
             document.pop(field.table, None)
             if new is not None:
                 document.add(field.table, new)
             continue
-        table = document[field.table]
-        for key in [field.key] if field.key else [*table, *(key for key in new if key not in table)]:
+        for key in [field.key] if field.key else [*old, *(key for key in new if key not in old)]:
             if key not in new:
-                table.pop(key, None)
-            elif table.get(key) != new[key]:
-                table[key] = new[key]
-    return tomlkit.dumps(document)
+                old.pop(key, None)
+            elif repr(_plain(old.get(key))) != repr(_plain(new[key])):
+                old[key] = new[key]
+    written = tomlkit.dumps(document)
+    # Whatever way of writing was met there: the values come first, then the comments.
+    return written if repr(parse(written)) == repr(spec) else to_toml(spec)
+
+
+def _other_order(field: FormField, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Rows are where they are for a reason; new ones come last anyway."""
+    kept = [key for key in old if key in new]
+    return field.is_table and [*kept, *(key for key in new if key not in old)] != list(new)
+
+
+def _plain(value: Any) -> Any:
+    return value.unwrap() if hasattr(value, "unwrap") else value

@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
+from traindeck.domain.jobs.code_change import ChangeKind, CodeChange
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.services.jobs.code_bundles import Bundle
@@ -18,20 +17,6 @@ _BLOCK = 1 << 20
 _MOST_DIFF_BYTES = 1 << 19
 _MOST_LINES = 20_000
 _MOST_DIFF_LINES = 5_000
-
-
-class ChangeKind(StrEnum):
-    CHANGED = "changed"
-    NEW = "new"
-    GONE = "gone"
-
-
-@dataclass(frozen=True, slots=True)
-class CodeChange:
-    """One file that is not as it was."""
-
-    path: str
-    kind: ChangeKind
 
 
 async def code_changes(

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.form_fields import BY_NAME
-from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.texts import text
+from traindeck.domain.jobs.job_template import JobTemplate, check_template_name
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, our_folder, text_in, write_whole
 
-_LONGEST = 60
-_FORBIDDEN = set('/\\:*?"<>|')
 _OWN = "template"
 """The table that a template has and a job file has not."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobTemplate:
-    """A form to begin with."""
-
-    name: str
-    spec: JobSpec
-    locked: frozenset[str] = frozenset()
-    """Fields of JobSpec that are not changed by accident."""
 
 
 class JobTemplates:
@@ -79,21 +64,6 @@ class JobTemplates:
         return self._folder / f"{name}.toml"
 
 
-def check_template_name(name: str) -> None:
-    """Raise InvalidInput for what no file can be called."""
-    has_control = any(not letter.isprintable() for letter in name)
-    if not name.strip() or name != name.strip() or name.startswith(".") or len(name) > _LONGEST:
-        raise InvalidInput(
-            text("Enter a name of 1 to {count} characters, without a dot or a space at the beginning.", count=_LONGEST),
-            text("For example “bert on 8 NPUs”."),
-        )
-    if has_control or _FORBIDDEN & set(name) or name.endswith("."):
-        raise InvalidInput(
-            text("The name of a template cannot have / \\ : * ? \" < > | in it, or end with a dot."),
-            text("It is also the name of its file."),
-        )  # fmt: skip
-
-
 def _written(template: JobTemplate) -> str:
     import tomlkit
 
@@ -118,4 +88,3 @@ def _parsed(name: str, source: str) -> JobTemplate:
     kept: Collection[Any] = own.get("locked", ()) if isinstance(own, dict) else ()
     locked = frozenset(places[str(place)] for place in kept if str(place) in places)
     return JobTemplate(name, job_file.parse(tomlkit.dumps(document)), locked)
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal
 from PySide6.QtGui import QPaintEvent, QPalette
@@ -22,8 +22,9 @@ from PySide6.QtWidgets import (
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedButton, show_words
 from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.pair_table import PairTable
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
+from traindeck.ui.kit.theme import HALF, ROW, SPACE, set_role
 
 Choice = tuple[str, str]
 """What is shown, and what it stands for."""
@@ -34,11 +35,15 @@ class Field(QWidget):
 
     remedy_wanted = Signal()
 
-    def __init__(self, label: str, editor: QWidget, *beside: QWidget, label_width: int = 0) -> None:
+    def __init__(
+        self, label: str, editor: QWidget, *beside: QWidget, label_width: int = 0, explanation: str = ""
+    ) -> None:
         """`label_width`: the label stands before the editor, so wide, instead of above it."""
         super().__init__()
         self.editor = editor
+        self._explanation = explanation
         self.label = QLabel(label)
+        self.label.setToolTip(explanation)
         self.label.setBuddy(editor)
         if not editor.accessibleName():
             editor.setAccessibleName(label)
@@ -67,7 +72,8 @@ class Field(QWidget):
     def mark_wrong(self, words: str) -> None:
         """Seen at the editor, where what is wrong with it is written elsewhere."""
         self.is_wrong = bool(words)
-        self.editor.setAccessibleDescription(words)
+        self.wrong_words = words
+        self.editor.setAccessibleDescription(words or self._explanation)
         set_role(self.editor, "invalid" if words else "")
 
     def show_note(self, words: str) -> None:
@@ -81,10 +87,22 @@ class Field(QWidget):
     def show_remedy(self, words: str) -> None:
         show_words(self.remedy, words)
 
+    def lock(self, words: str) -> None:
+        """Not to be changed; `words` say why, empty: it may be."""
+        self.label.setToolTip(words or self._explanation)
+        if isinstance(self.editor, PairTable):
+            self.editor.lock(bool(words))
+        else:
+            self.editor.setEnabled(not words)
+
     def show_changed(self, changed: bool) -> None:
         """Marked when it is not as it was in the run the form was filled from."""
         if not self.is_wrong:
             set_role(self.editor, "changed" if changed else "")
+
+
+_FLAGS_ROLE = Qt.ItemDataRole.UserRole - 1
+"""As the items of a combo box keep whether they can be chosen."""
 
 
 class ChoiceBox(QComboBox):
@@ -96,25 +114,40 @@ class ChoiceBox(QComboBox):
         super().__init__()
         self._choices: tuple[Choice, ...] = ()
         self._value = ""
+        self._open: tuple[str, ...] = ()
         # The longest engine must not decide how wide the panel is.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
         self.activated.connect(self._on_activated)
 
-    def offer(self, choices: Sequence[Choice], value: str, *, is_known: bool = True, placeholder: str = "") -> None:
+    def offer(
+        self,
+        choices: Sequence[Choice],
+        value: str,
+        *,
+        is_known: bool = True,
+        placeholder: str = "",
+        shut: Container[str] = (),
+    ) -> None:
+        """`shut`: values that cannot be chosen now."""
         choices = tuple(choices)
         stray = value and value not in [entry for _, entry in choices]
         if stray:
             shown = say("{value} (not available)", value=value) if is_known else value
             choices = ((shown, value), *choices)
-        if (choices, value) == (self._choices, self._value) and self.placeholderText() == placeholder:
+        open_ones = tuple(entry for _, entry in choices if entry not in shut)
+        if (choices, value, open_ones) == (self._choices, self._value, self._open) and (
+            self.placeholderText() == placeholder
+        ):
             return
-        self._choices, self._value = choices, value
+        self._choices, self._value, self._open = choices, value, open_ones
         self.setPlaceholderText(placeholder)
         self.clear()
         for words, entry in choices:
             self.addItem(words, entry)
             self.setItemData(self.count() - 1, words, Qt.ItemDataRole.ToolTipRole)
+            if entry in shut:
+                self.setItemData(self.count() - 1, 0, _FLAGS_ROLE)
         self.setCurrentIndex(self.findData(value) if value else -1)
         self.setToolTip(self.currentText())
 
@@ -134,7 +167,7 @@ class ChoiceBox(QComboBox):
         place = QStyle.SubControl.SC_ComboBoxEditField
         room = self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, place, self).width()
         words = option.currentText or self.placeholderText()
-        option.currentText = self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room - HALF)
+        option.currentText = self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideMiddle, room - HALF)
         if not self.currentText():
             brush = option.palette.placeholderText()
             option.palette.setBrush(QPalette.ColorRole.ButtonText, brush)

@@ -69,9 +69,7 @@ def draft_of(plain: object) -> FormDraft | None:
 def _read(plain: Any) -> FormDraft:
     origin, spec = plain["origin"], _spec(plain["job"])
     # Older drafts hold fewer tables, and fewer columns.
-    rows = {
-        name: _rows(plain["rows"][name]) if name in plain["rows"] else rows_of(spec, name) for name in ROW_FIELDS
-    }
+    rows = {name: _rows(plain["rows"][name]) if name in plain["rows"] else rows_of(spec, name) for name in ROW_FIELDS}
     return FormDraft(
         spec=spec,
         rows=rows,

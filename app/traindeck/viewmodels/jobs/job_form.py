@@ -14,6 +14,7 @@ from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckFix, fixed
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
+from traindeck.domain.jobs.job_template import JobTemplate
 from traindeck.domain.jobs.parameter_text import rows_in
 from traindeck.domain.jobs.start_kinds import StartKind, as_started, counts_in, not_counting, start_kind_of
 from traindeck.domain.storage.objects import ObjectPath
@@ -29,7 +30,6 @@ from traindeck.viewmodels.ports import Rows
 if TYPE_CHECKING:
     from traindeck.services.accounts.profiles import ProfileService
     from traindeck.services.jobs.choices import JobChoices
-    from traindeck.services.jobs.templates import JobTemplate
 
 _FOLDER = "folder"
 _OFFER = "load engines and specifications"
@@ -115,8 +115,8 @@ class JobForm(QObject):
         self._source = draft.source
         if draft.is_dirty:
             self._clean = EMPTY
-        own = {"rows": draft.rows, "profile": draft.profile, "template": draft.template, "locked": draft.locked}
-        self._become(replace(self.state, **own))
+        kept = replace(self.state, rows=draft.rows, profile=draft.profile)
+        self._become(replace(kept, template=draft.template, locked=draft.locked))
         if draft.profile:
             self.load_offer()
 
@@ -335,8 +335,8 @@ class JobForm(QObject):
         self._source, self._aside = "", {}
         rows = {name: rows_of(spec, name) for name in ROW_FIELDS}
         filled = replace(self.state, spec=spec, rows=rows, kind=start_kind_of(spec), base=base, file=file)
-        fresh = {"origin": origin, "touched": frozenset(), "boot_files": (), "template": "", "locked": frozenset()}
-        self._become(replace(filled, **fresh))
+        filled = replace(filled, origin=origin, template="", locked=frozenset())
+        self._become(replace(filled, touched=frozenset(), boot_files=()))
         self._look_for_boot_files()
 
     def _follow_target(self, profile: str | None) -> None:

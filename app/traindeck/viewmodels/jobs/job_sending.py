@@ -16,6 +16,7 @@ from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.viewmodels.jobs.form_state import FormState
+from traindeck.viewmodels.jobs.form_text import FormText
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.live_checks import LiveChecks
 from traindeck.viewmodels.ports import REST_S, Stateful
@@ -40,16 +41,21 @@ class SendingState:
 class JobSending(Stateful):
     """Submit is asked for here, by button, key and menu; `submitted` tells of the run."""
 
+    state: SendingState
+
     submitted = Signal(object)
     refused = Signal(str)
     """Submit was asked for with something to be mended first: the field of it, or nothing."""
     asked = Signal()
     """It is only sent when somebody says so once more, with `submit_anyway`."""
 
-    def __init__(self, form: JobForm, sender: Submission, checks: LiveChecks, scope: TaskScope) -> None:
+    def __init__(
+        self, form: JobForm, written: FormText, sender: Submission, checks: LiveChecks, scope: TaskScope
+    ) -> None:
         super().__init__()
         self.state = SendingState()
         self._form = form
+        self._written = written
         self._sender = sender
         self._checks = checks
         self._scope = scope
@@ -89,6 +95,9 @@ class JobSending(Stateful):
     def _submit(self, accepted: _Accepted) -> None:
         if self.state.stage is not None:
             return
+        if not self._written.state.is_read:
+            self._scope.start("read the text before it is submitted", lambda: self._read_and_submit(accepted))
+            return
         self._form.show_all_mistakes()
         state = self._form.state
         if state.all_errors:
@@ -97,6 +106,13 @@ class JobSending(Stateful):
         self._become(stage=text("Waiting for the checks…"), can_cancel=True, told=None)
         if not self._scope.start(_SUBMIT, lambda: self._send(state, accepted)):
             self._become(stage=None, can_cancel=False)
+
+    async def _read_and_submit(self, accepted: _Accepted) -> None:
+        await self._written.settle()
+        if self._written.state.is_read:
+            self._submit(accepted)
+        else:
+            self._refuse(text("The text cannot be read, so nothing was submitted."))
 
     async def _send(self, state: FormState, accepted: _Accepted) -> None:
         try:
@@ -129,9 +145,7 @@ class JobSending(Stateful):
         if self._checks.frozen is not None and origin is not None:
             rerun = partial(self._sender.rerun, origin.run_id, spec=state.spec, profile=state.profile)
             return await rerun(stage=self._show_stage, accept=accept)
-        return await self._sender.submit(
-            state.spec, state.base, state.profile, stage=self._show_stage, accept=accept
-        )
+        return await self._sender.submit(state.spec, state.base, state.profile, stage=self._show_stage, accept=accept)
 
     def _on_refused(self, refusal: ChecksFailed | NotAccepted) -> None:
         """What was found at the last moment is shown like all that was found before."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -186,7 +186,7 @@ class LiveChecks(QObject):
     def _on_form(self, *, at_once: bool = False) -> None:
         if self._about == self.wanted and self.state.report is not None:
             return
-        if self._about is not None and self._about != self.wanted or self._about is None:
+        if self._about != self.wanted:
             self._forget()
         if self._is_seen and not self._form.is_untouched and self._form.state.profile:
             if self._scope.is_running(_LOOK) and self._about == self.wanted:

@@ -111,7 +111,7 @@ def engine_of(document: Document) -> Engine:
 
 def flavor_of(document: Document) -> Flavor:
     info = _part(document, "flavor_info")
-    memory, disk = _part(info, "memory"), _part(info, "disk")
+    memory = _part(info, "memory")
     return Flavor(
         id=str(document.get("flavor_id") or ""),
         name=str(document.get("flavor_name") or document.get("flavor_id") or ""),

@@ -39,11 +39,12 @@ async def code_changes(
     return await calls.run(compare)
 
 
-async def difference(bundle: Bundle, folder: Path, path: str, calls: BlockingCalls) -> str | None:
+async def difference(bundle: Bundle, folder: Path, change: CodeChange, calls: BlockingCalls) -> str | None:
     """How the text of a file differs, as `diff -u` says it; None: it is no text, or too long to be read."""
 
     def compare(_: CancelToken) -> str | None:
-        before, after = _lines(_below(bundle.code, path)), _lines(_below(folder, path))
+        before = [] if change.kind is ChangeKind.NEW else _lines(_below(bundle.code, change.path))
+        after = [] if change.kind is ChangeKind.GONE else _lines(_below(folder, change.path))
         if before is None or after is None:
             return None
         lines = difflib.unified_diff(before, after, "then", "now", lineterm="")

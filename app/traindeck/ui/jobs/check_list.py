@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QKeyEvent, QPainter, QTextLayout, QTextOption
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -63,12 +64,10 @@ class _Words(QStyledItemDelegate):
         self._list = parent
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        width = self._list.viewport().width()
-        room = QRect(0, 0, max(width - 2 * SPACE - int(index.data(_ROOM_ROLE) or 0), 10 * SPACE), 10_000)
-        flags = int(Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere)
-        needed = option.fontMetrics.boundingRect(room, flags, str(index.data()))
+        width = self._list.viewport().width() - 2 * SPACE - int(index.data(_ROOM_ROLE) or 0)
+        height = _laid_out(str(index.data()), option.font, max(width, 10 * SPACE)).boundingRect().height()
         least = option.fontMetrics.height() + 2 * HALF if index.data(_ROOM_ROLE) else 0
-        return QSize(width, max(needed.height() + HALF + 2, least))
+        return QSize(0, max(ceil(height) + HALF + 2, least))  # as wide as the list, whatever it holds
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         words = str(index.data())
@@ -80,8 +79,7 @@ class _Words(QStyledItemDelegate):
         painter.save()
         painter.setPen(self._theme.color("on_selection" if is_chosen else str(index.data(_COLOR_ROLE))))
         room = option.rect.adjusted(SPACE, HALF // 2, -SPACE - int(index.data(_ROOM_ROLE) or 0), 0)
-        flags = int(Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere | Qt.AlignmentFlag.AlignTop)
-        painter.drawText(room, flags, words)
+        _laid_out(words, option.font, max(room.width(), 10 * SPACE)).draw(painter, QPointF(room.topLeft()))
         painter.restore()
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
@@ -89,6 +87,22 @@ class _Words(QStyledItemDelegate):
         size = editor.sizeHint()
         height = min(size.height(), option.rect.height())
         editor.setGeometry(option.rect.right() - size.width() - HALF, option.rect.top(), size.width(), height)
+
+
+def _laid_out(words: str, font: QFont, width: int) -> QTextLayout:
+    """Lines end between words; only what has none, as a path, is parted anywhere."""
+    layout = QTextLayout(words.replace("\n", "\u2028"), font)
+    option = QTextOption()
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+    layout.setTextOption(option)
+    layout.beginLayout()
+    top = 0.0
+    while (line := layout.createLine()).isValid():
+        line.setLineWidth(width)
+        line.setPosition(QPointF(0, top))
+        top += line.height()
+    layout.endLayout()
+    return layout
 
 
 class CheckList(FocusedView, QListWidget):
@@ -138,7 +152,7 @@ class CheckList(FocusedView, QListWidget):
         unknown = state.of(CheckLevel.NOT_CHECKED)
         if len(unknown) > _FEW:
             words = say_count("{count} not checked", "{count} not checked", len(unknown))
-            lines.append(_Line("unknown", f"? {words}: {say(unknown[0].fact)}", "dim"))
+            lines.append(_Line("unknown", f"? {words}", "dim", tip="\n".join(say(one.title) for one in unknown)))
         else:
             lines += [self._line(one, number) for number, one in enumerate(unknown)]
         if passed := len(state.of(CheckLevel.GREEN)):
@@ -193,9 +207,10 @@ class CheckList(FocusedView, QListWidget):
         if not fixes:
             return None
         button = push_button(say("Fix"), role="link")
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line has the focus, and a key of its own for it
         button.setAccessibleName(f"{say('Fix')}: {say(fixes[0].words)}")
         if len(fixes) == 1:
-            button.setToolTip(say(fixes[0].words))
+            button.setToolTip(f"{say(fixes[0].words)} (F)")
             button.clicked.connect(partial(self._fix, fixes[0]))
             return button
         menu = QMenu(button)
@@ -205,6 +220,14 @@ class CheckList(FocusedView, QListWidget):
         button.setToolTip("\n".join(say(fix.words) for fix in fixes))
         button.clicked.connect(lambda: menu.popup(button.mapToGlobal(button.rect().bottomLeft())))
         return button
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        row = self.currentRow()
+        button = self.indexWidget(self.model().index(row, 0)) if row >= 0 else None
+        if event.key() == Qt.Key.Key_F and not event.modifiers() and isinstance(button, QPushButton):
+            button.click()
+        else:
+            super().keyPressEvent(event)
 
     def _fix(self, fix: CheckFix, *_: bool) -> None:
         self.fix_wanted.emit(fix)

@@ -243,7 +243,7 @@ class ChoicePicker(ChoiceBox):
 
     def showPopup(self) -> None:
         if self.popup is None:
-            self.popup = ChoicePopup(self._rows, self._theme, self._name, self)
+            self.popup = ChoicePopup(self._rows, self._theme, self._name, self.window())
             self.popup.chosen.connect(self.chosen)
             self.popup.refresh_wanted.connect(self.refresh_wanted)
             self.popup.show_age(self._words_of_age)

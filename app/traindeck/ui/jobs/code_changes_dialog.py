@@ -46,7 +46,6 @@ class CodeChangesDialog(QDialog):
         column_of(self.words, (split, 1), buttons, inside=self, margins=DIALOG_MARGINS, spacing=SPACE)
         self.files.currentRowChanged.connect(self._on_chosen)
         earlier.changed.connect(self._show)
-        self.finished.connect(lambda _: tasks.cancel(_READ))
         self._show()
 
     def _show(self) -> None:
@@ -69,7 +68,7 @@ class CodeChangesDialog(QDialog):
             self.text.clear()
             return
         change = self._changes[row]
-        self._tasks.cancel(_READ)
+        self.text.clear()
         self._tasks.start(f"{_READ}: {change.path}", lambda: self._read(row, change))
 
     async def _read(self, row: int, change: CodeChange) -> None:

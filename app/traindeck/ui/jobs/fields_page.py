@@ -74,7 +74,7 @@ class FieldsPage(QWidget):
         self._chosen_of: tuple[object, ...] = ()
         self._is_more_needed = False
         self._is_more_built = False
-        flat = [field.label for field in FIELDS if field.name not in ROW_FIELDS]
+        flat = [field.label for field in FIELDS if field.name not in ROW_FIELDS and not _is_folded(field)]
         words = [*map(say, flat), say("Start")]
         self._label_width = max(map(self.fontMetrics().horizontalAdvance, words)) + HALF
         self.column = column_of(inside=self, margins=(SPACE + HALF, SPACE, SPACE + HALF, SPACE), spacing=SPACE)
@@ -207,10 +207,13 @@ class FieldsPage(QWidget):
 
     def _add(self, field: FormField, editor: QWidget, *beside: QWidget) -> None:
         words, explanation = say(field.label), say(field.help)
-        width = 0 if isinstance(editor, PairTable) else self._label_width
+        # What is called by more words than most has them above it.
+        is_long = self.fontMetrics().horizontalAdvance(words) > self._label_width
+        width = 0 if isinstance(editor, PairTable) or is_long else self._label_width
         made = self.fields[field.name] = Field(words, editor, *beside, label_width=width, explanation=explanation)
         if not editor.toolTip():
-            editor.setToolTip(explanation)
+            example = editor.placeholderText() if isinstance(editor, LineEditor) else ""
+            editor.setToolTip("\n".join(part for part in (explanation, example) if part))
         if focus_guarded(editor):
             self._guard.watch(editor)
         self.column.addWidget(made)

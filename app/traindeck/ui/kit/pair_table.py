@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractItemDelegate,
     QAbstractItemView,
     QComboBox,
@@ -275,6 +276,9 @@ class PairTable(FocusedView, QTableView):
             numbers.setToolTip(say("Drag to change the order, or press Alt with an arrow key"))
             numbers.sectionMoved.connect(self._on_dragged)
             numbers.show()
+            corner = self.findChild(QAbstractButton)
+            if corner is not None:
+                corner.setAccessibleName(say("Select all"))
 
     def lock(self, is_locked: bool) -> None:
         """What is locked is read, and not typed into."""

@@ -79,7 +79,7 @@ class EarlierCode(Stateful):
         bundle = self.state.bundle
         if bundle is None:
             return None
-        return await difference(bundle, self._form.state.code_place, change.path, self._disk)
+        return await difference(bundle, self._form.state.code_place, change, self._disk)
 
     def _on_form(self) -> None:
         state = self._form.state

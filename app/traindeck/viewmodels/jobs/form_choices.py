@@ -127,7 +127,7 @@ def _version_row(engine: Engine, flavor: Flavor | None, recent: Iterable[str]) -
 
 
 def _machine(flavor: Flavor) -> Iterator[Text | str]:
-    if flavor.kind:
+    if flavor.kind and flavor.kind != flavor.accelerator:
         yield flavor.kind
     card = " ".join(part for part in (flavor.card, flavor.card_memory) if part) or flavor.accelerator
     if flavor.cards and card:

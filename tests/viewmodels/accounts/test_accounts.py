@@ -18,7 +18,7 @@ async def test_after_the_current_one_is_removed_none_is_and_nothing_goes_to_the_
     async with FolderCloud(tmp_path) as cloud:
         await cloud.add_cloud_profile("work")
         accounts = Accounts(cloud.profiles, cloud.scope)
-        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
         told: list[str] = []
         accounts.changed.connect(lambda: told.append(accounts.current))
         accounts.use("work")

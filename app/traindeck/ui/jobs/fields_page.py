@@ -104,7 +104,8 @@ class FieldsPage(QWidget):
         fields = list(fields)
         if not fields:
             return
-        if section is not FormSection.JOB or self._is_more_built:
+        is_said_below = len(fields) == 1 and say(fields[0].label) == say(section.words)
+        if (section is not FormSection.JOB or self._is_more_built) and not is_said_below:
             head = label(say(section.words), "strong")
             self._heads.append((head, [field.name for field in fields]))
             self.column.addWidget(head)

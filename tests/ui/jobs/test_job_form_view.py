@@ -353,12 +353,12 @@ async def test_a_place_is_completed_judged_and_spelled_our_way(tmp_path: Path, t
         cell = table.findChild(QLineEdit)
         qtbot.keyClicks(cell, "s3://bucket/data")
         qtbot.keyClick(cell, Qt.Key.Key_Return)
-        await until(lambda: on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data"),))
+        await until(lambda: on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data", USUAL_WAY),))
         notes = on.page.notes["inputs"]
         await until(lambda: said(notes) == "data_url: “data” also matches data_private/.")
         assert notes.isVisible()
         qtbot.mouseClick(notes.findChild(QPushButton), Qt.MouseButton.LeftButton)
-        assert on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data/"),)
+        assert on.form.state.rows["inputs"] == (("data_url", "obs://bucket/data/", USUAL_WAY),)
         await until(lambda: said(notes) == "data_url: 1 object, 5 B")
 
 

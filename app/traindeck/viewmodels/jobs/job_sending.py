@@ -91,6 +91,7 @@ class JobSending(Stateful):
         """While nothing has left, nothing needs to."""
         if self.state.can_cancel:
             self._scope.cancel(_SUBMIT)
+            self._become(stage=None, can_cancel=False)  # it may not even have begun
 
     def _submit(self, accepted: _Accepted) -> None:
         if self.state.stage is not None:

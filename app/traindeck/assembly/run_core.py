@@ -25,6 +25,8 @@ from traindeck.store.runs import RunStore
 if TYPE_CHECKING:
     from traindeck.services.jobs.checks.job_checks import JobChecks
 
+_OF_CHECKS = ("assembly.lab_pythons", "services.jobs.checks.service_facts", "services.jobs.checks.job_checks")
+
 
 class RunCore(DataCore):
     """What sends jobs, follows them, and keeps what is known of them."""
@@ -59,15 +61,16 @@ class RunCore(DataCore):
         return JobChecks(facts, self.disk, pythons.of_engine)
 
     async def load_checks(self) -> JobChecks:
-        """The same, loaded in a worker: whoever has a window waits for nothing."""
-        await self.disk.run(lambda _: import_module("traindeck.services.jobs.checks.job_checks"))
+        """The same, loaded in a worker: it is much, and a window answers meanwhile."""
+        await self.disk.run(lambda _: [import_module(f"traindeck.{name}") for name in _OF_CHECKS])
         return self.checks
 
     async def _checked(
         self, spec: JobSpec, base: Path, profile: str, frozen: Path | None, accept: Accept
     ) -> tuple[AcceptedFinding, ...]:
+        checks = await self.load_checks()
         from traindeck.services.jobs.checks.job_checks import let_through
 
-        report = await self.checks.check(spec, base, profile, frozen=frozen)
+        report = await checks.check(spec, base, profile, frozen=frozen)
         await let_through(report, accept)
         return report.to_record

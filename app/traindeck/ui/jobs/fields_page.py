@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from traindeck.domain.accounts.profiles import Profile
@@ -72,8 +73,16 @@ class FieldsPage(QWidget):
         self._tables: dict[str, PairTable] = {}
         self._heads: list[tuple[QLabel, list[str]]] = []
         self._chosen_of: tuple[object, ...] = ()
+        self._said: tuple[object, ...] = ()
+        self._shown_as: tuple[object, ...] = ()
+        self._locked_as: tuple[object, ...] = ()
         self._is_more_needed = False
-        self._is_more_built = False
+        self._to_build = [
+            (section, fields) for section in _SECTIONS if (fields := [one for one in _in(section) if _is_folded(one)])
+        ]
+        self._building = QTimer(self, interval=0)
+        self._building.timeout.connect(self._build_next)
+        self._is_main = True
         flat = [field.label for field in FIELDS if field.name not in ROW_FIELDS and not _is_folded(field)]
         words = [*map(say, flat), say("Start")]
         self._label_width = max(map(self.fontMetrics().horizontalAdvance, words)) + HALF
@@ -86,6 +95,7 @@ class FieldsPage(QWidget):
         self.more = Fold(say("More"))
         self.more.button.toggled.connect(self._on_more)
         self.column.addWidget(self.more)
+        self._is_main = False
         self.column.addStretch(1)
         self.setFocusProxy(self.fields["name"].editor)
         parts.places.changed.connect(self._on_places)
@@ -105,11 +115,11 @@ class FieldsPage(QWidget):
         if not fields:
             return
         is_said_below = len(fields) == 1 and say(fields[0].label) == say(section.words)
-        if (section is not FormSection.JOB or self._is_more_built) and not is_said_below:
+        if (section is not FormSection.JOB or not self._is_main) and not is_said_below:
             head = label(say(section.words), "strong")
             self._heads.append((head, [field.name for field in fields]))
             self.column.addWidget(head)
-        if section is FormSection.CODE and not self._is_more_built:
+        if section is FormSection.CODE and self._is_main:
             self._build_start()
         for field in fields:
             self._build_field(field)
@@ -227,17 +237,29 @@ class FieldsPage(QWidget):
         self._parts.places.completed.connect(completion.offer)
         line.editingFinished.connect(self._form.settle_places)
 
-    def _on_more(self, wanted: bool) -> None:
-        """What is folded away is built when it is first looked at."""
-        if not wanted or self._is_more_built:
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._to_build:
+            self._building.start()
+
+    def _build_next(self) -> None:
+        """What is folded away is built while nobody waits for it, a section at a time."""
+        if not self._to_build:
+            self._building.stop()
+            self.show_state()
+            self._on_places()
             return
-        self._is_more_built = True
+        section, fields = self._to_build.pop(0)
         main, self.column = self.column, self.more.column
-        for section in _SECTIONS:
-            self._build_section(section, [one for one in _in(section) if _is_folded(one)])
+        self._build_section(section, fields)
         self.column = main
-        self.show_state()
-        self._on_places()
+
+    def _on_more(self, wanted: bool) -> None:
+        """Now somebody waits."""
+        while wanted and self._to_build:
+            self._build_next()
+            if not self._to_build:
+                self._build_next()
 
     # showing
 
@@ -250,17 +272,28 @@ class FieldsPage(QWidget):
         self.fields["code_folder"].show_note("" if is_whole else _parted(state.code_place))
         self.boot.offer(state.boot_files, spec.boot)
         self.start.offer([(say(kind.words), kind.value) for kind in StartKind], state.kind.value)
+        if (is_shown := (state.kind, len(self.fields))) != self._shown_as:
+            self._shown_as = is_shown
+            self._show_fields(state)
+        self._show_errors(state)
+        if (locked := (state.template, state.locked, len(self.fields))) != self._locked_as:
+            self._locked_as = locked
+            self._show_locks(state)
+        self._show_more(state)
+
+    def _show_fields(self, state: FormState) -> None:
         shown = {name for name in self.fields if state.shows(name)}
         for name, field in self.fields.items():
             field.setVisible(name in shown)
         for head, names in self._heads:
             head.setVisible(not shown.isdisjoint(names))
-        self._show_errors(state)
-        self._show_locks(state)
-        self._show_more(state)
 
     def _show_errors(self, state: FormState) -> None:
         errors, changed = state.errors, {change.field for change in state.changes}
+        said = (errors, changed, state.rows, state.nearest_engine, state.nearest_flavor, len(self.fields))
+        if said == self._said:
+            return
+        self._said = said
         for name, field in self.fields.items():
             words = [say(errors[name])] if name in errors else []
             if name in self._tables:
@@ -339,7 +372,7 @@ class FieldsPage(QWidget):
     def field_at(self, name: str) -> Field | None:
         """Unfolded if it was not; `name` may have a row behind a colon."""
         bare = name.partition(":")[0]
-        if bare not in self.fields and not self._is_more_built:
+        if bare not in self.fields and self._to_build:
             self.more.unfold(True)
         field = self.fields.get(bare)
         if field is not None and self.more.isAncestorOf(field):

@@ -105,18 +105,28 @@ class FormState:
         return counts_in(self.kind, name)
 
 
-def judged(state: FormState, clean: JobSpec, upper_cost: UpperCost) -> FormState:
-    """The same, with what follows from it."""
+def judged(state: FormState, before: FormState, clean: JobSpec, upper_cost: UpperCost) -> FormState:
+    """The same, with what follows from it; hundreds of specifications are not looked through for each letter."""
     offer = None if state.offer_is_old else state.offer  # what may have changed since refuses nothing
+    if _asks_for(state) != _asks_for(before):
+        state = replace(
+            state,
+            nearest_engine=nearest_engine(state.spec, offer) if offer else None,
+            nearest_flavor=nearest_flavor(state.spec, offer) if offer else None,
+        )
     return replace(
         state,
         all_errors=(*_account_errors(state), *validate(state.spec, offer)),
-        nearest_engine=nearest_engine(state.spec, offer) if offer else None,
-        nearest_flavor=nearest_flavor(state.spec, offer) if offer else None,
         is_dirty=state.spec != clean,
         changes=differences(state.origin.spec, state.spec) if state.origin else (),
         upper_cost=upper_cost(state.spec, state.profile),
     )
+
+
+def _asks_for(state: FormState) -> tuple[object, ...]:
+    spec = state.spec
+    chosen = (spec.engine, spec.engine_version, spec.flavor, spec.pool)
+    return id(state.offer), state.offer_is_old, chosen
 
 
 def _account_errors(state: FormState) -> Iterator[FieldError]:

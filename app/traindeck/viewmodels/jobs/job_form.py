@@ -386,7 +386,7 @@ class JobForm(QObject):
 
     def _become(self, state: FormState) -> None:
         before = self._draft()
-        self.state = judged(state, self._clean, self._upper_cost)
+        self.state = judged(state, self.state, self._clean, self._upper_cost)
         self.changed.emit()
         if self._draft() != before:
             self.draft_changed.emit()

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from counted import come_again, count_what_is_done, press_r_everywhere
+from counted import change_one_value, come_again, count_what_is_done, press_r_everywhere
 from disk_watch import disk_watched
 from hands import Hands, plain, tell
 from leaving import find_open, leave_open
@@ -716,7 +716,7 @@ JOURNEYS: dict[str, Journey] = {
         quit_by_question, read_the_bar, submit_in_vain, connect, own_account, lose_keys, empty_the_lab, look_at_the_lab,
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
-        count_what_is_done, press_r_everywhere, come_again,
+        count_what_is_done, change_one_value, press_r_everywhere, come_again,
         tour,
     )
 }  # fmt: skip

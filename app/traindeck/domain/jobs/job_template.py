@@ -27,7 +27,7 @@ def check_template_name(name: str) -> None:
     has_control = any(not letter.isprintable() for letter in name)
     if not name.strip() or name != name.strip() or name.startswith(".") or len(name) > _LONGEST:
         raise InvalidInput(
-            text("Enter a name of 1 to {count} characters, without a dot or a space at the beginning.", count=_LONGEST),
+            text("Enter a name of 1 to 60 characters, without a dot or a space at the beginning."),
             text("For example “bert on 8 NPUs”."),
         )
     if has_control or _FORBIDDEN & set(name) or name.endswith("."):

@@ -151,7 +151,7 @@ class CheckList(FocusedView, QListWidget):
         lines = [self._line(one, number) for number, one in enumerate(shown)]
         unknown = state.of(CheckLevel.NOT_CHECKED)
         if len(unknown) > _FEW:
-            words = say_count("{count} not checked", "{count} not checked", len(unknown))
+            words = say("{count} not checked", count=f"{len(unknown):,}")
             lines.append(_Line("unknown", f"? {words}", "dim", tip="\n".join(say(one.title) for one in unknown)))
         else:
             lines += [self._line(one, number) for number, one in enumerate(unknown)]

@@ -23,11 +23,11 @@ from traindeck.domain.texts import say
 from traindeck.ui.kit.fields import ChoiceBox
 from traindeck.ui.kit.layouts import column_of, line, row_of
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.tables import Index
+from traindeck.ui.kit.tables import FocusedView, Index
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.jobs.form_choices import ChoiceRow
 
-Rows = Callable[[str], Sequence[ChoiceRow]]
+FilteredRows = Callable[[str], Sequence[ChoiceRow]]
 """Those that hold the words of the filter."""
 
 _ROW_ROLE = Qt.ItemDataRole.UserRole
@@ -114,13 +114,17 @@ class _TwoLines(QStyledItemDelegate):
         painter.restore()
 
 
+class _ChoiceList(FocusedView, QListView):
+    """Has its keys from the line of the filter."""
+
+
 class ChoicePopup(QFrame):
     """Type to filter, arrows to go, Return to choose, Esc to leave."""
 
     chosen = Signal(str)
     refresh_wanted = Signal()
 
-    def __init__(self, rows: Rows, theme: Theme, name: str, parent: QWidget) -> None:
+    def __init__(self, rows: FilteredRows, theme: Theme, name: str, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self._rows = rows
         set_role(self, "toast")
@@ -129,7 +133,7 @@ class ChoicePopup(QFrame):
         self.filter.setAccessibleName(say("Filter"))
         self.filter.setClearButtonEnabled(True)
         self.model = ChoiceModel()
-        self.list = QListView()
+        self.list = _ChoiceList()
         self.list.setAccessibleName(name)
         self.list.setModel(self.model)
         self.list.setItemDelegate(_TwoLines(theme, self.list))
@@ -218,7 +222,7 @@ class ChoicePicker(ChoiceBox):
 
     refresh_wanted = Signal()
 
-    def __init__(self, rows: Rows, theme: Theme, name: str) -> None:
+    def __init__(self, rows: FilteredRows, theme: Theme, name: str) -> None:
         super().__init__()
         self._rows = rows
         self._theme = theme

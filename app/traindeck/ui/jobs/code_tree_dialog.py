@@ -14,7 +14,7 @@ from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import DIALOG_MARGINS, closing
 from traindeck.ui.kit.layouts import column_of, scrolling
 from traindeck.ui.kit.property_page import sentence
-from traindeck.ui.kit.tables import NUMBERS, Index
+from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.viewmodels.jobs.code_folder import CodeFolder, CodeNode
 
@@ -142,6 +142,10 @@ class CodeTreeModel(QAbstractItemModel):
         return self.nodes if node is None else node.children
 
 
+class _CodeTreeView(FocusedView, QTreeView):
+    """Space ticks the file that is chosen."""
+
+
 class CodeTreeDialog(QDialog):
     """Each tick is a rule in the form's own list; the folder itself is never changed."""
 
@@ -159,7 +163,7 @@ class CodeTreeDialog(QDialog):
         # Always as high: what is said there changes while the mouse is over a tick below.
         room.setFixedHeight(_REMARK_LINES * self.fontMetrics().lineSpacing() + SPACE)
         self.model = CodeTreeModel(theme)
-        self.tree = QTreeView()
+        self.tree = _CodeTreeView()
         self.tree.setAccessibleName(say("Files of the code directory"))
         self.tree.setModel(self.model)
         self.tree.setUniformRowHeights(True)
@@ -169,7 +173,7 @@ class CodeTreeDialog(QDialog):
         head.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Interactive)
         head.resizeSection(NAME, 40 * SPACE)
         head.resizeSection(SIZE, 12 * SPACE)
-        self.again = push_button(say("Look again"), code.look)
+        self.again = push_button(say("Refresh"), code.look)
         buttons, self.close_button = closing(self, say("Close"), self.again)
         parts = (self.summary, self.place, room, (self.tree, 1), buttons)
         column_of(*parts, inside=self, margins=DIALOG_MARGINS, spacing=SPACE)

@@ -84,7 +84,7 @@ class FieldsPage(QWidget):
         self._building.timeout.connect(self._build_next)
         self._is_main = True
         flat = [field.label for field in FIELDS if field.name not in ROW_FIELDS and not _is_folded(field)]
-        words = [*map(say, flat), say("Start")]
+        words = [*map(say, flat), say("Start with")]
         self._label_width = max(map(self.fontMetrics().horizontalAdvance, words)) + HALF
         self.column = column_of(inside=self, margins=(SPACE + HALF, SPACE, SPACE + HALF, SPACE), spacing=SPACE)
         self._build_offer()
@@ -129,7 +129,7 @@ class FieldsPage(QWidget):
         self.start.chosen.connect(lambda kind: self._form.choose_start(StartKind(kind)))
         self._guard.watch(self.start)
         words = say("How the job is started; only the fields that count there are shown")
-        self.start_field = Field(say("Start"), self.start, label_width=self._label_width, explanation=words)
+        self.start_field = Field(say("Start with"), self.start, label_width=self._label_width, explanation=words)
         self.start.setToolTip(words)
         self.column.addWidget(self.start_field)
 

@@ -23,7 +23,7 @@ class OriginStrip(QWidget):
         self._parts = parts
         self.words = ElidedLabel("", "warn")
         self.then = QRadioButton(say("as then"))
-        self.now = QRadioButton(say("current"))
+        self.now = QRadioButton(say("current", "code"))
         self._which = QButtonGroup(self)
         for button in (self.then, self.now):
             self._which.addButton(button)

@@ -108,7 +108,7 @@ class TemplatesDialog(QDialog):
         self.list.clear()
         self.list.addItems(list(state.names))
         self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))
-        words = say("There is no template yet: fill in the form and choose “Save as template…”.")
+        words = say("There is no template yet: fill in the form and select “Save as template…”.")
         self.none.setText(words if state.is_known and not state.names else "")
         self._on_current()
 

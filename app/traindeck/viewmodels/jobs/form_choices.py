@@ -12,7 +12,7 @@ from traindeck.domain.texts import Text, count_text, text
 from traindeck.viewmodels.jobs.form_state import UpperCost, unknown_cost
 from traindeck.viewmodels.jobs.job_form import JobForm
 
-Recent = Callable[[], Sequence[JobSpec]]
+RecentForms = Callable[[], Sequence[JobSpec]]
 """The forms of the runs there were, the newest first."""
 
 _MOST_RECENT = 5
@@ -38,7 +38,7 @@ class ChoiceRow:
 class FormChoices:
     """Lists for what the form holds now."""
 
-    def __init__(self, form: JobForm, recent: Recent = _none_yet, upper_cost: UpperCost = unknown_cost) -> None:
+    def __init__(self, form: JobForm, recent: RecentForms = _none_yet, upper_cost: UpperCost = unknown_cost) -> None:
         self._form = form
         self._recent = recent
         self._upper_cost = upper_cost
@@ -100,7 +100,7 @@ class FormChoices:
         state = self._form.state
         hour = replace(state.spec, flavor=flavor.id, nodes=1, stop_after=_HOUR)
         cost = self._upper_cost(hour, state.profile)
-        return None if cost is None else text("{cost} per hour", cost=cost)
+        return None if cost is None else text("per hour: {cost}", cost=cost)
 
     @property
     def unknowns(self) -> Text | None:

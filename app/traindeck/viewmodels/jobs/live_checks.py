@@ -66,11 +66,11 @@ class ChecksState:
         counts = {level: len(self.of(level)) for level in CheckLevel}
         parts = [count_text("{count} check", "{count} checks", len(self.findings))]
         if failed := counts[CheckLevel.RED]:
-            parts.append(count_text("{count} failed", "{count} failed", failed))
+            parts.append(text("{count} failed", count=f"{failed:,}"))
         if warned := counts[CheckLevel.AMBER]:
             parts.append(count_text("{count} warning", "{count} warnings", warned))
         if unknown := counts[CheckLevel.NOT_CHECKED]:
-            parts.append(count_text("{count} not checked", "{count} not checked", unknown))
+            parts.append(text("{count} not checked", count=f"{unknown:,}"))
         if len(parts) == 1:
             parts.append(text("all passed"))
         if self.is_running:

@@ -85,7 +85,7 @@ async def change_one_value(by: Hands, parameter: str, value: str) -> None:
     await hands.until(lambda: table.isVisible() and form.origin.isVisible())
     row = next(number for number, one in enumerate(table.pairs.rows) if one[0] == parameter)
     form.scroll_area.ensureWidgetVisible(table)
-    await hands.choose_cell(table, row, 1)
+    await hands.choose_cell(table, row, 1, double=True)
     hands.count += 1
     await hands.type(value)
     strip = form.origin.words.text()

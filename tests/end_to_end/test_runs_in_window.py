@@ -35,7 +35,7 @@ def test_one_value_is_changed_by_three_actions_and_a_run_stopped_by_two(home: Pa
         assert (changed["actions"], changed["value"]) == (3, 900)
         assert changed["strip"] == "Same as run 1 except epochs 1 → 900"
         stopped = window.told("stopped")
-        assert (stopped["actions"], stopped["state"]) == (2, "stopped")
+        assert (stopped["actions"], stopped["state"]) == (2, "Terminated")
         window.must_be_well()
 
 

@@ -135,8 +135,9 @@ class CheckList(FocusedView, QListWidget):
 
     def show_checks(self, state: ChecksState, told: frozenset[str]) -> None:
         """`told` are the fields whose mistakes somebody made; the others are only not filled in yet."""
-        self._state, self._told = state, told
-        self._show(self._wanted())
+        if state is not self._state or told != self._told:
+            self._state, self._told = state, told
+            self._show(self._wanted())
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)

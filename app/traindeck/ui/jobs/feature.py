@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.domain.jobs.job import Run
@@ -39,6 +39,7 @@ _NO_RUN = text("Select a run first.")
 _NO_PAGE = text("Open a run first.")
 _OTHER_STATE = text("The state of this run does not allow it.")
 _TOML = "TOML (*.toml)"
+_REFRESH_MS = 50
 
 
 class JobsFeature(Feature):
@@ -49,6 +50,9 @@ class JobsFeature(Feature):
         self._room = room
         self._storage = storage
         self._pages: dict[str, RunPage] = {}
+        # Not for each letter that is typed into the form.
+        self._refreshing = QTimer(shell.window, singleShot=True, interval=_REFRESH_MS)
+        self._refreshing.timeout.connect(shell.commands.refresh)
         self.strip = AgainStrip(room.runs.again, shell.window)
 
     def panels(self) -> Mapping[str, Make]:
@@ -70,7 +74,7 @@ class JobsFeature(Feature):
             (room.runs.edit_wanted, self._edit),
             (room.runs.changed, refresh),
             (room.runs.selection_changed, refresh),
-            (room.form.changed, refresh),
+            (room.form.changed, self._refreshing.start),
         ]
 
     def commands(self) -> Iterable[Command]:

@@ -50,6 +50,8 @@ class SubmitBar(QWidget):
         parts.sending.asked.connect(self.submit.setFocus)
         for part in (parts.form, parts.sending, parts.checks):
             part.changed.connect(self.show_state)
+        parts.checks.changed.connect(self._show_head)
+        self._show_head()
         self._theme = theme
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
@@ -58,12 +60,15 @@ class SubmitBar(QWidget):
     def _apply_theme(self) -> None:
         theme_tool_buttons(self, self._theme)
 
-    def show_state(self) -> None:
-        form, sending, checks = self._parts.form.state, self._parts.sending, self._parts.checks.state
+    def _show_head(self) -> None:
+        checks = self._parts.checks.state
         self.head.setText(say(checks.head))
         oldest = checks.oldest
         age = say("The services were asked at {time}.", time=exact_words(oldest)) if oldest else ""
         self.head.setToolTip(" ".join(part for part in (say("Show all checks"), age) if part))
+
+    def show_state(self) -> None:
+        form, sending, checks = self._parts.form.state, self._parts.sending, self._parts.checks.state
         self.checks.show_checks(checks, form.touched)
         self.again.setEnabled(not checks.is_running and not self._parts.form.is_untouched)
         state = sending.state

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from support.folder_cloud import (
 )
 from support.form_bench import form_parts, prepare_data
 from support.panel_bench import User, drop, let_go, light_theme
+from support.qt_support import watched_for_stalls
 from support.waiting import until
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.form_fields import BY_NAME
@@ -719,3 +721,36 @@ async def test_more_opens_by_itself_when_something_in_it_is_filled(tmp_path: Pat
         on.page.more.unfold(False)
         qtbot.keyClicks(on.editor("name"), "x")
         assert not on.page.more.button.isChecked(), "whoever shuts it keeps it shut"
+
+
+async def test_typing_waits_for_nothing_with_many_files_and_specifications(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    for number in range(2_000):
+        place = tmp_path / "code" / f"part{number % 40}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{number}.py").write_bytes(b"x = 1\n")
+    async with bench(tmp_path, theme, qtbot) as on:
+        on.cloud.jobs.offered_flavors = [CPU, *(replace(GPU, id=f"modelarts.p{number}.large") for number in range(300))]
+        on.form.refresh_offer()
+        await until(lambda: on.form.state.offer and len(on.form.state.offer.flavors) == 301)
+        on.form.load_spec(digits_spec(), tmp_path / "code")
+        await on.checked()
+        with watched_for_stalls() as stalls:
+            for letter in "a-name-that-is-typed-":
+                qtbot.keyClicks(on.editor("name"), letter)
+                await asyncio.sleep(0)
+            on.form.set_field("flavor", "modelarts.p7.large")
+            await on.checked()
+            on.page.flavor.showPopup()
+            popup = on.page.flavor.popup
+            assert popup is not None
+            for letter in "p29":
+                qtbot.keyClicks(popup.filter, letter)
+                await asyncio.sleep(0)
+            assert len(popup.model.rows) == 11
+            popup.hide()
+            on.parts.code.look()
+            await until(lambda: not on.parts.code.state.is_looking)
+        assert "2,002 files" in on.page.code.text()
+        stalls.check()

@@ -26,7 +26,15 @@ from support.form_bench import form_parts, prepare_data
 from support.waiting import until
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.jobs.job_spec import JobSpec, Target
+from traindeck.domain.jobs.job_spec import (
+    Channel,
+    ChannelAccess,
+    ChannelStyle,
+    JobSpec,
+    Target,
+    Volume,
+    VolumeKind,
+)
 from traindeck.viewmodels.jobs.form_draft import FormDraft, draft_of
 from traindeck.viewmodels.jobs.form_parts import FormParts
 from traindeck.viewmodels.jobs.form_state import FormState
@@ -68,6 +76,20 @@ def test_what_is_not_touched_keeps_its_kind(values: dict[str, str | int | float 
     again = with_rows(spec, "parameters", rows_of(spec, "parameters"), spec)
     assert again == spec
     assert [type(value) for _, value in again.parameters] == [type(value) for _, value in spec.parameters]
+
+
+def test_the_tables_of_the_form_hold_all_that_is_said_of_a_row() -> None:
+    channels = tuple(
+        Channel(f"c{access.value}{style.value}", "obs://b/p/", access, style, "/cache/x")
+        for access in ChannelAccess
+        for style in ChannelStyle
+    )
+    volumes = tuple(Volume(kind, "a:/", f"/{kind.value}", read_only=kind is VolumeKind.PFS) for kind in VolumeKind)
+    spec = JobSpec(inputs=channels, outputs=channels, volumes=volumes, tags=(("team", "v"),), extra=(("/a", "1"),))
+    for field in ROW_FIELDS:
+        assert with_rows(JobSpec(), field, rows_of(spec, field), spec) == replace(
+            JobSpec(), **{field: getattr(spec, field)}
+        )
 
 
 def test_what_is_typed_is_what_the_script_sees() -> None:

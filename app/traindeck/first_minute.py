@@ -86,18 +86,20 @@ async def _take_picture(program: Program) -> bool:
 async def _submitted(program: Program) -> Run | None:
     """Press Submit; None when what came back was an error."""
     form, journal = program.models.jobs.form, program.models.notices.journal
+    sending = program.models.jobs.parts.sending
     sent: list[Run] = []
 
     def problems() -> list[str]:
         found = [f"{say(told.title)} {say(told.hint)}" for told in journal.entries if told.kind is NewsKind.FAILED]
-        return found + [say(error) for error in form.state.errors.values()]
+        told = [say(sending.state.told)] if sending.state.told is not None else []
+        return [*found, *told, *(say(error) for error in form.state.errors.values())]
 
-    form.submitted.connect(sent.append)
+    sending.submitted.connect(sent.append)
     try:
-        form.submit()
-        await _until(lambda: bool(sent or problems()), form.submitted, form.refused, journal.told)
+        sending.submit()
+        await _until(lambda: bool(sent or problems()), sending.submitted, sending.changed, journal.told)
     finally:
-        form.submitted.disconnect(sent.append)
+        sending.submitted.disconnect(sent.append)
     for problem in () if sent else problems():
         _tell(problem)
     return sent[0] if sent else None

@@ -29,6 +29,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
+from traindeck.store.templates import TemplateStore
 from traindeck.ui.accounts.feature import AccountsFeature
 from traindeck.ui.jobs.feature import JobsFeature
 from traindeck.ui.kit.dialogs import until_closed
@@ -47,7 +48,15 @@ from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.budget_news import BudgetNews
+from traindeck.viewmodels.jobs.code_folder import CodeFolder
+from traindeck.viewmodels.jobs.earlier_code import EarlierCode
+from traindeck.viewmodels.jobs.form_choices import FormChoices
+from traindeck.viewmodels.jobs.form_parts import FormParts
+from traindeck.viewmodels.jobs.form_templates import FormTemplates
+from traindeck.viewmodels.jobs.form_text import FormText
 from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.jobs.job_sending import JobSending
+from traindeck.viewmodels.jobs.live_checks import LiveChecks
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.records_news import RecordsNews
 from traindeck.viewmodels.jobs.run_list import RunList
@@ -113,13 +122,12 @@ class Models:
         rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
-        form = JobForm(core.submission, core.choices, core.profiles, core.disk, scope)
-        places = PlaceNotes(form, core.places, scope)
+        parts = _form_parts(core, runs, scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
         log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
-        sample = SampleRun(core.sample, core.submission, form, scope)
-        self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, sample, scope)
+        sample = SampleRun(core.sample, core.submission, parts.form, scope)
+        self.jobs = JobsRoom(parts, runs, log, core.run_service, core.watch, core.sample, sample, scope)
         self.storage = _storage(core, scope, notices, settings)
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
         self.previews = PreviewsRoom(preview, core.planes, scope)
@@ -215,6 +223,24 @@ class Models:
             model.close()
         for news in self._news:
             news.close()
+
+
+def _form_parts(core: Core, runs: RunList, scope: TaskScope) -> FormParts:
+    """The form of a new job, and all that watches it."""
+    form = JobForm(core.choices, core.profiles, core.disk, scope)
+    checks = LiveChecks(form, core.load_checks, scope)
+    written = FormText(form, core.disk, scope)
+    return FormParts(
+        form,
+        PlaceNotes(form, core.places, scope),
+        FormChoices(form, lambda: [run.spec for run in runs.state.runs]),
+        checks,
+        CodeFolder(form, core.disk, scope, core.submission.limits_of),
+        EarlierCode(form, checks, core.run_code, scope),
+        written,
+        FormTemplates(form, TemplateStore(core.paths.templates, core.disk), scope),
+        JobSending(form, written, core.submission, checks, scope),
+    )
 
 
 def _storage(core: Core, scope: TaskScope, notices: Notices, settings: Settings) -> StorageRoom:

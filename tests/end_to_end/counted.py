@@ -69,6 +69,38 @@ async def count_what_is_done(by: Hands, other_code: str) -> None:
     tell("other code", actions=hands.take(), folder=hands.runs()[0].spec.code_folder, name=hands.runs()[0].bundle)
 
 
+async def change_one_value(by: Hands, parameter: str, value: str) -> None:
+    """The sample with one parameter changed, and a run that is stopped."""
+    hands = Counted(by.program)
+    await hands.until(hands.window.isActiveWindow)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
+    welcome = hands.window.tabs.currentWidget()
+    assert isinstance(welcome, WelcomePage)
+    await hands.click(welcome.sample)
+    await hands.finished(1)
+    form = hands.panel("job")
+    hands.take()
+    await hands.press(Qt.Key.Key_R, _SHIFT)
+    table = form.fields["parameters"].editor
+    await hands.until(lambda: table.isVisible() and form.origin.isVisible())
+    row = next(number for number, one in enumerate(table.pairs.rows) if one[0] == parameter)
+    form.scroll_area.ensureWidgetVisible(table)
+    await hands.choose_cell(table, row, 1, double=True)
+    hands.count += 1
+    await hands.type(value)
+    strip = form.origin.words.text()
+    await hands.press(Qt.Key.Key_Return, _CTRL)
+    await hands.until(lambda: len(hands.runs()) == 2 and hands.runs()[0].state is RunState.RUNNING)
+    tell("changed", actions=hands.take(), strip=strip, value=dict(hands.runs()[0].spec.parameters)[parameter])
+    await hands.click(hands.button("Stop…"))
+    hands.count += 1
+    await hands.until(lambda: hands.dialog() is not None)
+    await hands.click(hands.button("Stop", hands.dialog()))
+    hands.count += 1
+    await hands.finished(2)
+    tell("stopped", actions=hands.take(), state=hands.runs()[0].state.value)
+
+
 async def come_again(by: Hands) -> None:
     """What there is at the next start."""
     models, form = by.program.models, by.panel("job")

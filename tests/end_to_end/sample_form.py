@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from traindeck.ui.jobs.run_page_view import RunPageView
-from traindeck.ui.kit.fields import PairTable
+from traindeck.ui.kit.pair_table import PairTable
 from traindeck.viewmodels.jobs.run_page import state_words
 
 

@@ -28,6 +28,17 @@ def test_few_actions_lead_to_a_run(home: Path, tmp_path: Path) -> None:
         window.must_be_well()
 
 
+def test_one_value_is_changed_by_three_actions_and_a_run_stopped_by_two(home: Path) -> None:
+    shorten_the_sample(home, 1)
+    with WindowProcess(home, "change_one_value", "epochs", "900") as window:
+        changed = window.told("changed")
+        assert (changed["actions"], changed["value"]) == (3, 900)
+        assert changed["strip"] == "Same as run 1 except epochs 1 → 900"
+        stopped = window.told("stopped")
+        assert (stopped["actions"], stopped["state"]) == (2, "Terminated")
+        window.must_be_well()
+
+
 def test_one_letter_starts_a_job_only_where_runs_are(home: Path) -> None:
     shorten_the_sample(home, 1)
     with WindowProcess(home, "press_r_everywhere") as window:

@@ -27,6 +27,7 @@ from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
+from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
@@ -61,8 +62,17 @@ GPU = Flavor("modelarts.p3.large.public", "1 GPU", "GPU", 8, "64 GB", "V100", 4)
 NPU = Flavor("modelarts.vm.npu.1", "1 NPU", "Ascend", 24, "96 GB", "Ascend", 8)
 
 
-class NoSettings:
-    """Folders have none; nobody asks for them here."""
+class PlainSettings:
+    """Those of buckets that nobody changed."""
+
+    async def region(self, bucket: str) -> str:
+        return "lab"
+
+    async def encryption(self, bucket: str) -> str:
+        return ""
+
+    async def used_bytes(self, bucket: str) -> int | None:
+        return None
 
 
 class FolderStorage(ObsStorage):
@@ -81,6 +91,11 @@ class FolderStorage(ObsStorage):
             await self.wait.wait()
         if self.trouble is not None:
             raise self.trouble
+
+    clock_ahead_s = 0.0
+
+    async def try_to_write(self, path: ObjectPath) -> None:
+        await self._gate()
 
     def place(self, path: ObjectPath) -> Path:
         return self.root / path.bucket / path.key
@@ -179,6 +194,22 @@ class HandMadeJobs(ModelArtsTraining):
             await self.wait.wait()
         if self.trouble is not None:
             raise self.trouble
+
+    async def project(self) -> str:
+        return "project"
+
+    async def is_authorised(self) -> bool:
+        await self._gate()
+        return True
+
+    async def pools(self) -> list[ResourcePool]:
+        return []
+
+    async def job_quota(self) -> JobQuota | None:
+        return None
+
+    async def live_outputs(self) -> list[tuple[str, ObjectPath]]:
+        return []
 
     async def engines(self) -> list[Engine]:
         await self._gate()
@@ -280,7 +311,7 @@ class FolderCloud(Entered):
         owned.callback(index.close)
         self.index_calls = index
         self.listings = BucketListings(self.connections, indexes.open, index)
-        bundles = CodeBundles(self.paths.bundles, self.disk)
+        bundles = self.bundles = CodeBundles(self.paths.bundles, self.disk)
         self.submission = Submission(
             self.records, self.connections, self.planes, bundles, self.paths.run, self.disk, self.book, open_gate
         )
@@ -301,7 +332,7 @@ class FolderCloud(Entered):
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        services = {"training": self.jobs, "settings": NoSettings(), "objects": self.objects, "access": self.access}
+        services = {"training": self.jobs, "settings": PlainSettings(), "objects": self.objects, "access": self.access}
         return HandMadeConnection(profile, credentials, FolderPlane(self.storage), storage=self.storage, **services)
 
 

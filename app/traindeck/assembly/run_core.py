@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from datetime import date
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from traindeck.services.jobs.billing import Billing
     from traindeck.services.jobs.checks.job_checks import JobChecks
 
+_OF_CHECKS = ("assembly.lab_pythons", "services.jobs.checks.service_facts", "services.jobs.checks.job_checks")
+
 
 class RunCore(DataCore):
     """What sends jobs, follows them, and keeps what is known of them."""
@@ -48,7 +51,7 @@ class RunCore(DataCore):
         await self.records.open()
         owned.push_async_callback(self._make_copy)
         self.logs = RunLogs(self.records, paths.run_log, self.disk)
-        bundles = CodeBundles(paths.bundles, self.disk)
+        bundles = self.bundles = CodeBundles(paths.bundles, self.disk)
         self.places = PlaceService(connections, self.planes)
         self.choices = self.job_choices()
         self.submission = Submission(
@@ -102,13 +105,19 @@ class RunCore(DataCore):
         pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
         return JobChecks(facts, self.disk, pythons.of_engine, self._limits_of)
 
+    async def load_checks(self) -> JobChecks:
+        """The same, loaded in a worker: it is much, and a window answers meanwhile."""
+        await self.disk.run(lambda _: [import_module(f"traindeck.{name}") for name in _OF_CHECKS])
+        return self.checks
+
     async def _checked(
         self, spec: JobSpec, base: Path, connection: Connection, frozen: FrozenCode | None, accept: Accept
     ) -> tuple[AcceptedFinding, ...]:
+        checks = await self.load_checks()
         from traindeck.services.jobs.checks.job_checks import let_through
 
         profile = connection.profile.name
-        report = await self.checks.check(spec, base, profile, frozen=frozen, connection=connection)
+        report = await checks.check(spec, base, profile, frozen=frozen, connection=connection)
         await let_through(report, accept)
         return report.to_record
 

@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, Signal
 from traindeck.domain.lab import LabDiskUsage, LabSight
 from traindeck.domain.texts import Text
 
-Rows = tuple[tuple[str, str], ...]
-"""Names and values in the order they were typed."""
+Rows = tuple[tuple[str, ...], ...]
+"""Names and values as they were typed, in their order; some tables have more columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.jobs.form_parts import FormParts
 from traindeck.viewmodels.jobs.job_form import JobForm
-from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.run_page import RunPage
 from traindeck.viewmodels.jobs.sample_run import SampleRun
@@ -44,8 +44,7 @@ from traindeck.viewmodels.transfers.transfer_list import TransferList
 class JobsRoom:
     """Runs, the form for new ones, and their logs."""
 
-    form: JobForm
-    places: PlaceNotes
+    parts: FormParts
     runs: RunList
     log: LogFeed
     service: RunService
@@ -53,6 +52,10 @@ class JobsRoom:
     sample: SampleProject
     sample_run: SampleRun
     scope: TaskScope
+
+    @property
+    def form(self) -> JobForm:
+        return self.parts.form
 
     def page(self, pinned: str = "") -> RunPage:
         """For the run of this id; without one for whichever is selected."""

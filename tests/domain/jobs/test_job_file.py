@@ -1,6 +1,6 @@
 """The form as text: nothing lost, every mistake named with its line."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +10,7 @@ from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.form_field import FieldKind
 from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.job_file_edit import edited
 from traindeck.domain.jobs.job_spec import Channel, ChannelAccess, ChannelStyle, JobSpec, Target, Volume, VolumeKind
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30)
@@ -60,6 +61,21 @@ nodes = 1
 batch_size = 32
 lr = 0.01
 """
+
+
+@given(specs, specs)
+def test_a_file_that_is_written_again_says_the_new_form(before: JobSpec, after: JobSpec) -> None:
+    again = edited("# mine\n" + job_file.to_toml(before), after)
+    assert repr(job_file.parse(again)) == repr(after), "in its order, and true is not 1"
+
+
+def test_comments_stay_where_a_value_changes_and_a_row_moves() -> None:
+    source = '# top\n[job]\nname = "a"  # mine\n[parameters]\nlr = 1  # rate\non = true\n'
+    spec = job_file.parse(source)
+    changed = edited(source, replace(spec, name="b", parameters=(("lr", 1), ("on", 1))))
+    assert changed == source.replace('"a"', '"b"').replace("on = true", "on = 1")
+    moved = edited(source, replace(spec, parameters=(("on", True), ("lr", 1))))
+    assert job_file.parse(moved).parameters == (("on", True), ("lr", 1)) and "# top" in moved and "# mine" in moved
 
 
 def test_an_unknown_key_is_named_with_its_line_and_the_nearest_known_one() -> None:

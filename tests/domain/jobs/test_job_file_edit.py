@@ -62,14 +62,3 @@ def test_the_comments_of_a_new_file_stay(spec: JobSpec) -> None:
     source = starter_file("digits", Target.LAB, "train.py")
     written = edited(source, spec)
     assert job_file.parse(written) == spec
-
-
-def test_every_mistake_of_a_text_has_its_line() -> None:
-    wrong = SOURCE.replace('"4h"', '"soon"').replace("lr =", '"--lr" =').replace("nodes = 1", "nodes = 0")
-    lines = wrong.splitlines()
-    found = job_file.mistakes_in(wrong)
-    named = {lines[line - 1].split()[0] for line, _ in found if line is not None}
-    assert {"nodes", "stop_after", '"--lr"'} <= named
-    assert [line for line, _ in job_file.mistakes_in("[job]\nname = 3\n")] == [2]
-    assert [line for line, _ in job_file.mistakes_in("[job\n")] == [1]
-    assert job_file.mistakes_in(starter_file("d", Target.LAB, "t.py")) == []

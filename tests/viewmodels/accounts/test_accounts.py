@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.folder_cloud import FolderCloud, code_folder, digits_spec
+from support.form_bench import form_parts
 from support.waiting import until
 from traindeck.domain.accounts.profiles import LAB, NO_PROFILE
 from traindeck.domain.jobs.job_spec import Target
@@ -18,7 +19,7 @@ async def test_after_the_current_one_is_removed_none_is_and_nothing_goes_to_the_
     async with FolderCloud(tmp_path) as cloud:
         await cloud.add_cloud_profile("work")
         accounts = Accounts(cloud.profiles, cloud.scope)
-        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
         told: list[str] = []
         accounts.changed.connect(lambda: told.append(accounts.current))
         accounts.use("work")
@@ -46,8 +47,9 @@ async def test_after_the_current_one_is_removed_none_is_and_nothing_goes_to_the_
         assert (form.state.profile, form.state.spec.target) == (NO_PROFILE, Target.MODELARTS)
         assert form.state.offer is None
         refused: list[str] = []
-        form.refused.connect(refused.append)
-        form.submit()
+        sending = form_parts(cloud, form).sending
+        sending.refused.connect(refused.append)
+        sending.submit()
         assert refused == ["target"]
         assert await cloud.records.all() == []
         tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)

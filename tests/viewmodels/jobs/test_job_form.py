@@ -22,13 +22,24 @@ from support.folder_cloud import (
     digits_spec,
     offline,
 )
+from support.form_bench import form_parts, prepare_data
 from support.waiting import until
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.jobs.job_spec import JobSpec, Target
+from traindeck.domain.jobs.job_spec import (
+    Channel,
+    ChannelAccess,
+    ChannelStyle,
+    JobSpec,
+    Target,
+    Volume,
+    VolumeKind,
+)
 from traindeck.viewmodels.jobs.form_draft import FormDraft, draft_of
+from traindeck.viewmodels.jobs.form_parts import FormParts
+from traindeck.viewmodels.jobs.form_state import FormState
 from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, rows_of, with_rows
-from traindeck.viewmodels.jobs.job_form import FormState, JobForm
+from traindeck.viewmodels.jobs.job_form import JobForm
 
 _SCALARS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=20),
@@ -39,16 +50,24 @@ _SCALARS = st.one_of(
 
 
 @asynccontextmanager
-async def form_of(folder: Path, spec: JobSpec | None = None) -> AsyncIterator[tuple[FolderCloud, JobForm]]:
+async def parts_of(folder: Path, spec: JobSpec | None = None) -> AsyncIterator[tuple[FolderCloud, FormParts]]:
     async with FolderCloud(folder) as cloud:
         code = code_folder(folder / "code")
-        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code)
+        prepare_data(cloud)
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code)
+        parts = form_parts(cloud, form)
         form.start()
-        await until(lambda: form.state.offer)
+        await until(lambda: form.state.offer and not form.state.offer_is_old)
         if spec is not None:
             form.load_spec(spec, code)
             await until(lambda: form.state.boot_files)
-        yield cloud, form
+        yield cloud, parts
+
+
+@asynccontextmanager
+async def form_of(folder: Path, spec: JobSpec | None = None) -> AsyncIterator[tuple[FolderCloud, JobForm]]:
+    async with parts_of(folder, spec) as (cloud, parts):
+        yield cloud, parts.form
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,8}", fullmatch=True), _SCALARS, max_size=5))
@@ -59,6 +78,20 @@ def test_what_is_not_touched_keeps_its_kind(values: dict[str, str | int | float 
     assert [type(value) for _, value in again.parameters] == [type(value) for _, value in spec.parameters]
 
 
+def test_the_tables_of_the_form_hold_all_that_is_said_of_a_row() -> None:
+    channels = tuple(
+        Channel(f"c{access.value}{style.value}", "obs://b/p/", access, style, "/cache/x")
+        for access in ChannelAccess
+        for style in ChannelStyle
+    )
+    volumes = tuple(Volume(kind, "a:/", f"/{kind.value}", read_only=kind is VolumeKind.PFS) for kind in VolumeKind)
+    spec = JobSpec(inputs=channels, outputs=channels, volumes=volumes, tags=(("team", "v"),), extra=(("/a", "1"),))
+    for field in ROW_FIELDS:
+        assert with_rows(JobSpec(), field, rows_of(spec, field), spec) == replace(
+            JobSpec(), **{field: getattr(spec, field)}
+        )
+
+
 def test_what_is_typed_is_what_the_script_sees() -> None:
     rows = (("lr", "1e-3"), ("n", "32"), ("on", "true"), ("id", "007"), ("half", "0.50"), ("x", "nan"), ("", ""))
     spec = with_rows(JobSpec(), "parameters", rows, JobSpec())
@@ -66,34 +99,37 @@ def test_what_is_typed_is_what_the_script_sees() -> None:
 
 
 async def test_mistakes_are_shown_where_one_has_been_and_all_of_them_after_submit(tmp_path: Path) -> None:
-    async with form_of(tmp_path) as (_, form):
+    async with parts_of(tmp_path) as (_, parts):
+        form, sending = parts.form, parts.sending
         refused: list[str] = []
-        form.refused.connect(refused.append)
+        sending.refused.connect(refused.append)
         assert form.state.errors == {}
         form.set_field("name", "not a name")
         assert set(form.state.errors) == {"name"}
-        form.submit()
+        sending.submit()
         assert {"name", "engine", "flavor", "stop_after", "outputs"} <= set(form.state.errors)
         assert refused == ["name"]
-        assert form.state.stage is None
+        assert sending.state.stage is None
 
 
 async def test_five_clicks_make_one_job(tmp_path: Path) -> None:
-    async with form_of(tmp_path, digits_spec()) as (cloud, form):
-        cloud.jobs.wait = asyncio.Event()
+    async with parts_of(tmp_path, digits_spec()) as (cloud, parts):
+        form, sending = parts.form, parts.sending
         made: list[Run] = []
         stages: set[str] = set()
-        form.submitted.connect(made.append)
-        form.changed.connect(lambda: stages.add(str(form.state.stage)))
+        sending.submitted.connect(made.append)
+        sending.changed.connect(lambda: stages.add(str(sending.state.stage)))
+        await parts.checks.report()
+        cloud.jobs.wait = asyncio.Event()
         for _ in range(5):
-            form.submit()
+            sending.submit()
         await until(lambda: any("Submitting" in words for words in stages))
-        form.submit()
+        sending.submit()
         cloud.jobs.wait.set()
         await until(lambda: made)
-        form.submit()  # the second half of a slow double click
-        assert str(form.state.stage) == f"Submitted {made[0].name}"
-        await until(lambda: form.state.stage is None)
+        sending.submit()  # the second half of a slow double click
+        assert str(sending.state.stage) == f"Submitted {made[0].name}"
+        await until(lambda: sending.state.stage is None)
         assert len(cloud.jobs.jobs) == len(await cloud.records.all()) == 1
         assert not form.state.is_dirty
         assert Path(made[0].spec.code_folder).is_absolute()
@@ -101,22 +137,23 @@ async def test_five_clicks_make_one_job(tmp_path: Path) -> None:
 
 
 async def test_a_refused_submission_gives_the_form_back(tmp_path: Path) -> None:
-    async with form_of(tmp_path, digits_spec()) as (cloud, form):
+    async with parts_of(tmp_path, digits_spec()) as (cloud, parts):
+        await parts.checks.report()
         cloud.storage.trouble = offline()
-        form.submit()
+        parts.sending.submit()
         await until(lambda: cloud.reported)
-        await until(lambda: form.state.stage is None)
+        await until(lambda: parts.sending.state.stage is None)
         assert cloud.reported[0][0] == "submit the job"
         cloud.storage.trouble = None
-        form.submit()
+        parts.sending.submit()
         await until(lambda: cloud.jobs.jobs)
-        await until(lambda: form.state.stage is None)
+        await until(lambda: parts.sending.state.stage is None)
 
 
 async def test_what_is_no_longer_offered_is_marked_and_the_nearest_named(tmp_path: Path) -> None:
     old = TORCH.version.replace("2.1.0", "2.0.1")
     async with form_of(tmp_path, digits_spec(engine_version=old, flavor="modelarts.vm.cpu.8u")) as (_, form):
-        form.submit()
+        form.show_all_mistakes()
         assert set(form.state.errors) == {"engine", "flavor"}
         assert form.state.nearest_engine == TORCH
         assert form.state.nearest_flavor == CPU
@@ -144,7 +181,7 @@ async def test_choosing_an_engine_takes_its_first_version(tmp_path: Path) -> Non
 async def test_trouble_with_the_offer_is_said_in_the_form_and_can_be_tried_again(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
         cloud.jobs.trouble = offline()
-        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
         form.start()
         await until(lambda: form.state.offer_trouble is not None)
         assert form.state.offer is None
@@ -160,11 +197,11 @@ async def test_only_the_last_chosen_profile_fills_the_choices(tmp_path: Path) ->
     async with FolderCloud(tmp_path) as cloud:
         await cloud.add_cloud_profile("work")
         cloud.jobs.wait = asyncio.Event()
-        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
         form.start()
         form.choose_profile("work")
         assert form.state.spec.target is Target.MODELARTS
-        assert "work" in str(form.state.cost) and "cost unknown" in str(form.state.submit_words)
+        assert "work" in str(form.state.cost) and str(form.state.cost_words) == "cost unknown"
         form.choose_profile("lab")
         cloud.jobs.wait.set()
         await until(lambda: form.state.offer)
@@ -230,10 +267,11 @@ async def test_a_file_that_is_no_job_file_leaves_the_form_alone(tmp_path: Path) 
 
 
 async def test_edit_again_says_what_differs_from_the_run(tmp_path: Path) -> None:
-    async with form_of(tmp_path, digits_spec()) as (_, form):
+    async with parts_of(tmp_path, digits_spec()) as (_, parts):
+        form, sending = parts.form, parts.sending
         made: list[Run] = []
-        form.submitted.connect(made.append)
-        form.submit()
+        sending.submitted.connect(made.append)
+        sending.submit()
         await until(lambda: made)
         form.load_spec(made[0].spec, Path("/"), made[0])
         assert not form.state.changes
@@ -243,8 +281,8 @@ async def test_edit_again_says_what_differs_from_the_run(tmp_path: Path) -> None
             ("Nodes", "1", "2"),
             ("lr", "0.05", "0.1"),
         ]
-        await until(lambda: form.state.stage is None)
-        form.submit()
+        await until(lambda: sending.state.stage is None)
+        sending.submit()
         await until(lambda: len(made) == 2)
         assert made[0].spec.parameters == (("epochs", 30), ("lr", 0.05), ("tag", "7"))
 
@@ -268,7 +306,7 @@ async def test_what_was_typed_is_there_again_at_the_next_start(tmp_path: Path) -
         form.set_rows("environment", (("A", "1"), ("A", "2")))
         form.set_field("name", "not a name")
         assert changed
-        again = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope, Path("/"))
+        again = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, Path("/"))
         again.restore_draft(json.loads(json.dumps(form.draft())))
         again.start()
         assert kept(again.state) == kept(form.state)
@@ -286,30 +324,19 @@ def test_what_is_no_draft_is_left_alone(junk: object) -> None:
 
 
 async def test_the_form_never_changes_by_itself_where_the_job_goes(tmp_path: Path) -> None:
-    async with form_of(tmp_path, digits_spec(target=Target.MODELARTS)) as (cloud, form):
+    async with parts_of(tmp_path, digits_spec(target=Target.MODELARTS)) as (cloud, parts):
+        form = parts.form
         assert (form.state.profile, form.state.spec.target) == ("", Target.MODELARTS), "the Lab is not what was named"
-        assert str(form.state.checks.problems[0].words) == "Select where the job runs."
+        assert str(form.state.all_errors[0].message) == "Select where the job runs."
         await cloud.add_cloud_profile("work")
         form.refresh_profiles()
         assert form.state.profile == ""
         form.choose_profile("work")
         await cloud.profiles.remove("work")
         form.refresh_profiles()
-        assert form.state.profile == "" and "Select where" in str(form.state.checks.problems[0].words)
-        form.submit()
-        assert not cloud.jobs.jobs and form.state.stage is None
-
-
-async def test_a_check_that_could_not_run_is_not_passed(tmp_path: Path) -> None:
-    async with form_of(tmp_path, digits_spec(name="not a name")) as (cloud, form):
-        checks = form.state.checks
-        assert ([problem.field for problem in checks.problems], checks.open) == (["name"], 0)
-        cloud.jobs.trouble = offline()
-        cloud.choices._kept.clear()
-        form.load_offer()
-        await until(lambda: form.state.offer is not None and form.state.offer.trouble is not None)
-        assert "was offered on" in str(form.state.offer_words)
-        assert (form.state.checks.open, form.state.checks.passed) == (2, checks.passed - 2)
+        assert form.state.profile == "" and "Select where" in str(form.state.all_errors[0].message)
+        parts.sending.submit()
+        assert not cloud.jobs.jobs and parts.sending.state.stage is None
 
 
 async def test_a_job_without_a_name_gets_that_of_its_folder(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ async def watched(folder: Path) -> AsyncIterator[tuple[FolderCloud, JobForm, Pla
     async with FolderCloud(folder) as cloud:
         for key in ("data/a", "data_private/b", "out/x"):
             await cloud.storage.put(b"12345", BUCKET.join(key))
-        form = JobForm(cloud.submission, cloud.choices, cloud.profiles, cloud.disk, cloud.scope)
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope)
         notes = PlaceNotes(form, PlaceService(cloud.connections, cloud.planes), cloud.scope)
         form.start()
         form.load_spec(replace(digits_spec(), inputs=(), outputs=(), log_to=""), folder)

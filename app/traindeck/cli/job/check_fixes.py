@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import Call
-from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel, CheckReport, fixed
+from traindeck.domain.jobs.job_file_edit import edited
 from traindeck.domain.texts import say, text
 from traindeck.runtime.files import text_in, write_whole
 
@@ -31,7 +31,7 @@ async def mended(call: Call, core: RunCore, file: Path, base: Path, report: Chec
     for fix in fixes:
         await core.checks.mend(report.profile, fix)
     if spec != report.spec:
-        write_whole(file, job_file.rewritten(text_in(file), spec).encode())
+        write_whole(file, edited(text_in(file), spec).encode())
     return await core.checks.check(spec, base, report.profile)
 
 

@@ -139,6 +139,17 @@ class FormField:
     example: str = ""
     """As it stands in a job file; for a table, a line of it."""
     prominence: Prominence = Prominence.MORE
+    is_folded: bool = False
+    """In the window it stands under “More”, though a new job file has it."""
+
+    @property
+    def is_under_more(self) -> bool:
+        return self.is_folded or self.prominence is not Prominence.FIRST
+
+    @property
+    def example_words(self) -> str:
+        """As somebody would type it into a field."""
+        return self.example.strip().strip('"')
 
     @property
     def place(self) -> str:

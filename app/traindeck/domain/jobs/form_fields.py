@@ -28,7 +28,7 @@ FIELDS: tuple[FormField, ...] = (
     FormField(
         "description", text("Description"), text("shown in the console, up to 256 characters"), FormSection.JOB,
         "job", "description", request="/metadata/description", limits=Limits(longest=256), example='""',
-        prominence=Prominence.FIRST,
+        prominence=Prominence.FIRST, is_folded=True,
     ),
     FormField(
         "template", text("Template"), text("the template it was made from, whose locked keys it keeps"),
@@ -71,7 +71,7 @@ FIELDS: tuple[FormField, ...] = (
     FormField(
         "ignore", text("Excluded from the code"), text("not part of the code"), FormSection.CODE, "code", "ignore",
         FieldKind.LIST, example='["data/", "out/"]',
-        prominence=Prominence.FIRST,
+        prominence=Prominence.FIRST, is_folded=True,
     ),
     FormField(
         "local_code_dir", text("Code directory in the container"),
@@ -164,7 +164,7 @@ FIELDS: tuple[FormField, ...] = (
     FormField(
         "log_to", text("Log folder"), text("where the log is kept; the service deletes its own after 30 days"),
         FormSection.DATA, "logs", "to", example='"obs://my-bucket/log/{run}/"',
-        prominence=Prominence.FIRST,
+        prominence=Prominence.FIRST, is_folded=True,
     ),
     FormField(
         "parameters", text("Running parameters"), text("passed in this order, for example lr = 0.01 as --lr=0.01"),
@@ -174,7 +174,7 @@ FIELDS: tuple[FormField, ...] = (
     FormField(
         "environment", text("Environment variables"), text("variables of the job"), FormSection.PARAMETERS,
         "environment", kind=FieldKind.PAIRS, example='HCCL_CONNECT_TIMEOUT = "1800"',
-        prominence=Prominence.FIRST,
+        prominence=Prominence.FIRST, is_folded=True,
     ),
     FormField(
         "checkpoint_folder", text("Checkpoint folder"), text("where checkpoints are, below the output"),

@@ -9,16 +9,23 @@ from dataclasses import replace
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs.choices import Choices
 from traindeck.domain.jobs.file_values import WrongValueError, from_toml, to_toml_value
 from traindeck.domain.jobs.form_field import FieldKind, FormField, nearest
-from traindeck.domain.jobs.form_fields import BY_NAME, FIELDS, TABLES, whole_table
+from traindeck.domain.jobs.form_fields import FIELDS, TABLES, whole_table
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.parameter_text import scalar_of
-from traindeck.domain.jobs.validation import validate
 from traindeck.domain.texts import Text, text
 
 _ALWAYS = ("name", "target", "nodes")
+_AT_LINE = re.compile(r"\(at line (\d+)")
+
+
+class WrongLine(InvalidInput):
+    """A job file cannot be read for what stands on one of its lines."""
+
+    def __init__(self, title: Text, hint: Text, line: int | None) -> None:
+        super().__init__(title, hint)
+        self.line = line
 
 
 def parse(source: str) -> JobSpec:
@@ -58,9 +65,11 @@ def _document(source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(
+        at = _AT_LINE.search(str(error))
+        raise WrongLine(
             text("The job file is not valid TOML: {problem}.", problem=str(error).rstrip(".")),
             text("Put text in quotes, and use every key once. Compare with a file created by “traindeck job init”."),
+            int(at[1]) if at else len(source.splitlines()) or None,
         ) from error
 
 
@@ -205,60 +214,28 @@ def line_of(source: str, table: str, key: str) -> int | None:
     return None
 
 
-def line_of_field(source: str, error_field: str) -> int | None:
-    """Where a mistake that validate names stands: the row, else the key, else the table it belongs into."""
-    name, _, row = error_field.partition(":")
-    field = BY_NAME[name]
-    found = line_of(source, field.table, row or field.key) if row or field.key else None
-    return found or line_of(source, "", field.table)
+def line_of_field(source: str, field: FormField, row: str = "") -> int | None:
+    """Where a field stands, or a row of it, or else the table it would stand in."""
+    return line_of(source, field.table, field.key or row) or line_of(source, "", field.table)
 
 
-def mistakes_in(source: str, offer: Choices | None = None) -> list[tuple[int | None, Text]]:
-    """Everything that is wrong with a file as text, with the lines."""
-    try:
-        spec = parse(source)
-    except InvalidInput as error:
-        found = re.search(r"line (\d+)", error.title.in_english(), re.IGNORECASE)
-        return [(int(found[1]) if found else None, error.paragraph())]
-    return [(line_of_field(source, error.field), error.message) for error in validate(spec, offer)]
-
-
-def _unknown(source: str, table: str, key: str, known: list[str]) -> InvalidInput:
+def _unknown(source: str, table: str, key: str, known: list[str]) -> WrongLine:
     near = nearest(key, known)
     place = f"[{table}] {key}" if table else f"[{key}]"
-    return InvalidInput(
-        text("Line {line}: “{key}” is not a key of a job file.", line=line_of(source, table, key) or "?", key=place),
+    line = line_of(source, table, key)
+    return WrongLine(
+        text("Line {line}: “{key}” is not a key of a job file.", line=line or "?", key=place),
         text("Did you mean “{nearest}”?", nearest=near)
         if near
         else text("Known here: {known}.", known=", ".join(known)),
+        line,
     )
 
 
-def _wrong(source: str, table: str, key: str, wanted: object) -> InvalidInput:
-    return InvalidInput(
-        text("Line {line}: “{key}” has the wrong kind of value.", line=line_of(source, table, key) or "?", key=key),
+def _wrong(source: str, table: str, key: str, wanted: object) -> WrongLine:
+    line = line_of(source, table, key)
+    return WrongLine(
+        text("Line {line}: “{key}” has the wrong kind of value.", line=line or "?", key=key),
         text("It must be {wanted}.", wanted=wanted),
+        line,
     )
-
-
-def rewritten(source: str, spec: JobSpec) -> str:
-    """The same file for this form: only what changes is written anew, and comments stay."""
-    import tomlkit
-
-    before, document, wanted = parse(source), tomlkit.parse(source), tomlkit.parse(to_toml(spec))
-    for field in FIELDS:
-        if getattr(before, field.name) == getattr(spec, field.name):
-            continue
-        new = wanted.get(field.table)
-        if new is None or not isinstance(new, dict) or not isinstance(document.get(field.table), dict):
-            document.pop(field.table, None)
-            if new is not None:
-                document.add(field.table, new)
-            continue
-        table = document[field.table]
-        for key in [field.key] if field.key else [*table, *(key for key in new if key not in table)]:
-            if key not in new:
-                table.pop(key, None)
-            elif table.get(key) != new[key]:
-                table[key] = new[key]
-    return tomlkit.dumps(document)

@@ -21,6 +21,8 @@ def edited(source: str, spec: JobSpec) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
+    if not source.strip():
+        return job_file.to_toml(spec)
     try:
         before = job_file.parse(source)
         document = tomlkit.parse(source)
@@ -31,7 +33,7 @@ def edited(source: str, spec: JobSpec) -> str:
             else:
                 _edit_keys(document, table, fields, before, spec)
         written = tomlkit.dumps(document)
-        if job_file.parse(written) == spec:
+        if _is_same(job_file.parse(written), spec):
             return written
     except (InvalidInput, TOMLKitError, ValueError, TypeError, LookupError, AttributeError):
         pass  # as a table that the user wrote in one line, or in several places
@@ -43,7 +45,7 @@ def _edit_keys(
 ) -> None:
     for key, field in fields.items():
         value = getattr(spec, field.name)
-        if value == getattr(before, field.name):
+        if _is_same(value, getattr(before, field.name)):
             continue
         if value == field.default and key in document.get(table, {}) and field.name not in ("name", "target", "nodes"):
             del document[table][key]
@@ -52,7 +54,7 @@ def _edit_keys(
 
 
 def _edit_rows(document: TOMLDocument, field: FormField, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
-    if before == after:
+    if _is_same(before, after):
         return
     if field.kind is FieldKind.VOLUMES:
         import tomlkit
@@ -69,8 +71,13 @@ def _edit_rows(document: TOMLDocument, field: FormField, before: tuple[Any, ...]
         if name not in stays:
             del document[field.table][name]
     for name, value in new.items():
-        if name not in stays or old[name] != value:
+        if name not in stays or not _is_same(old[name], value):
             _set(document, field.table, name, value)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """By their words: 1 and true are the same to Python."""
+    return repr(one) == repr(other)
 
 
 def _set(document: TOMLDocument, table: str, key: str, value: Any) -> None:

@@ -40,13 +40,17 @@ class JobTemplate:
         return [FieldError(name, words) for name in self.locked if getattr(spec, name) != getattr(own, name)]
 
 
-def template_of(name: str, source: str, locked: list[str]) -> JobTemplate:
-    """A template whose file is good; keys are written as in settings: `resources.flavor`, or `parameters` for all."""
+def check_template_name(name: str) -> None:
     if not _NAME.fullmatch(name) or not name.isprintable():
         raise InvalidInput(
             text("“{name}” cannot be the name of a template.", name=name),
             text("Enter up to 64 characters on one line."),
         )
+
+
+def template_of(name: str, source: str, locked: list[str]) -> JobTemplate:
+    """A template whose file is good; keys are written as in settings: `resources.flavor`, or `parameters` for all."""
+    check_template_name(name)
     job_file.parse(source)
     places = {field.table if field.is_table else field.place: field.name for field in FIELDS}
     for key in locked:

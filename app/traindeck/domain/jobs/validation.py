@@ -88,7 +88,9 @@ def _check_code(spec: JobSpec) -> Iterator[FieldError]:
             yield from _check_place("code_url", spec.code_url)
     elif not spec.code_folder.strip() and not spec.command:
         yield FieldError("code_folder", text("Select the folder of your code."))
-    if not spec.boot and not spec.command:
+    if not spec.boot and not spec.command and spec.image and not spec.engine:
+        yield FieldError("command", text("Enter the command that starts the training in the image."))
+    elif not spec.boot and not spec.command:
         yield FieldError("boot", text("Select the Python file that starts the training."))
     elif spec.boot and not spec.boot.endswith(".py"):
         yield FieldError("boot", text("The boot file must be a .py file."))

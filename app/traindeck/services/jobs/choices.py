@@ -37,10 +37,13 @@ class JobChoices:
                 raise
             return replace(known, trouble=trouble.title)
 
-    async def load_now(self, profile: str, training: ModelArtsTraining | None = None) -> Choices:
-        """What the service offers; `training`: the profile's own, where the caller has it open already."""
+    async def load_now(self, profile: str, training: ModelArtsTraining | None = None, *, anew: bool = False) -> Choices:
+        """What the service offers; `training`: the profile's own, where the caller has it open already.
+
+        `anew`: asked again, whatever it said a moment ago.
+        """
         kept = self._kept.get(profile)
-        if kept and time.monotonic() - kept[0] < _KEEP_S:
+        if kept and not anew and time.monotonic() - kept[0] < _KEEP_S:
             return kept[1]
         training = training or (await self._connections.open(profile)).training
         choices = Choices(tuple(await training.engines()), tuple(await training.flavors()), self._clock())

@@ -39,6 +39,16 @@ _MOST_RULE_BYTES = 1 << 20
 _SLOW = re.compile(r"(?:\*[^*/]+){4}")
 
 
+_SPECIAL = re.compile(r"([\\*?\[\]!#])")
+
+
+def pattern_of(path: str) -> str:
+    """The pattern that means this very entry of the code folder and no other; a folder ends with a slash."""
+    written = _SPECIAL.sub(r"\\\1", path)
+    bare = written.rstrip(" ")
+    return f"/{bare}" + "\\ " * (len(written) - len(bare))
+
+
 class RuleSource(StrEnum):
     """Who says that something is left out; a later one overrules those before it."""
 

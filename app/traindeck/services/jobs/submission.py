@@ -137,9 +137,18 @@ class Submission:
             )
         return profile
 
-    async def submit(self, spec: JobSpec, base: Path, profile: str | None = None, *, stage: OnStage = _quiet) -> Run:
+    async def submit(
+        self,
+        spec: JobSpec,
+        base: Path,
+        profile: str | None = None,
+        *,
+        stage: OnStage = _quiet,
+        accept: Accept | None = None,
+    ) -> Run:
         """Freeze, upload, send. The run is in the records from the first moment on."""
-        return await self._submit(spec, base, self.profile_for(spec, profile), "", safely(stage))
+        chosen = self.profile_for(spec, profile)
+        return await self._submit(spec, base, chosen, "", safely(stage), accept or self.accept)
 
     async def look(self, spec: JobSpec, base: Path, profile: str | None = None) -> CodeLook:
         """At the code that would be submitted, and what of it would be sent."""
@@ -149,8 +158,10 @@ class Submission:
         where = place_of_blobs(self.connections.profile(chosen), places)
         return await self.bundles.look((base / spec.code_folder).absolute(), spec.ignore, where)
 
-    async def _submit(self, spec: JobSpec, base: Path, profile: str, parent: str, stage: OnStage) -> Run:
-        accepted = await self._accepted(spec, base, profile, None, stage)
+    async def _submit(
+        self, spec: JobSpec, base: Path, profile: str, parent: str, stage: OnStage, accept: Accept
+    ) -> Run:
+        accepted = await self._accepted(spec, base, profile, None, stage, accept)
         validation.refuse(validation.validate(spec))
         if not spec.has_own_code:
             return await self._send_new(spec, profile, NO_CODE, parent, accepted, stage)
@@ -162,9 +173,17 @@ class Submission:
             return await self._send_new(spec, profile, bundle, parent, accepted, stage)
 
     async def rerun(
-        self, run_id: str, *, changes: Sequence[str] = (), code: CodeOf = CodeOf.THEN, stage: OnStage = _quiet
+        self,
+        run_id: str,
+        *,
+        changes: Sequence[str] = (),
+        spec: JobSpec | None = None,
+        profile: str = "",
+        code: CodeOf = CodeOf.THEN,
+        stage: OnStage = _quiet,
+        accept: Accept | None = None,
     ) -> Run:
-        """The same again, with the code as it was then or as its folder is now."""
+        """The same again, or another form for another account, with the code as it was then or as its folder is now."""
         stage = safely(stage)
         before = await self.records.existing(run_id)
         if self.bring_code is not None:
@@ -175,16 +194,17 @@ class Submission:
                 text("It is not known whether “{name}” was submitted, so it was not run again.", name=beside[0].name),
                 text("Check it again, or delete it if you know that it is not there. Then run the job again."),
             )
-        spec = before.spec
+        spec = before.spec if spec is None else replace(spec, code_folder=before.spec.code_folder)
         for change in changes:
             spec = job_file.with_setting(spec, change)
+        chosen, accept = self.profile_for(spec, profile or before.profile), accept or self.accept
         if code is CodeOf.NOW or not spec.has_own_code:
-            return await self._submit(spec, Path(spec.code_folder), before.profile, before.id, stage)
+            return await self._submit(spec, Path(spec.code_folder), chosen, before.id, stage, accept)
         async with self.bundles.again(before.bundle) as bundle:
             frozen = self.bundles.as_code(bundle)
-            accepted = await self._accepted(spec, Path(spec.code_folder), before.profile, frozen, stage)
+            accepted = await self._accepted(spec, Path(spec.code_folder), chosen, frozen, stage, accept)
             validation.refuse(validation.validate(spec))
-            return await self._send_new(spec, before.profile, bundle, before.id, accepted, stage)
+            return await self._send_new(spec, chosen, bundle, before.id, accepted, stage)
 
     async def _unsettled_beside(self, run: Run) -> list[Run]:
         """Of the same job: nobody knows what became of these, and nobody here is at them."""
@@ -196,10 +216,10 @@ class Submission:
         ]
 
     async def _accepted(
-        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, stage: OnStage
+        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, stage: OnStage, accept: Accept
     ) -> tuple[AcceptedFinding, ...]:
         async def look(connection: Connection) -> tuple[AcceptedFinding, ...]:
-            return await self.gate(spec, base, connection, frozen, self.accept)
+            return await self.gate(spec, base, connection, frozen, accept)
 
         stage(text("Checking the job…"))
         return await self.connections.work(profile, look, lambda: stage(_NO_KEYS))

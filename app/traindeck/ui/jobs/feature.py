@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import Text, say, text
@@ -16,6 +17,7 @@ from traindeck.ui.jobs.run_actions import RunAction, run_actions
 from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.jobs.run_rows import RunRows
+from traindeck.ui.jobs.template_dialogs import SaveTemplateDialog, TemplatesDialog
 from traindeck.ui.kit.dialogs import chosen_file, chosen_place
 from traindeck.ui.kit.edits import REFRESH, edit_of
 from traindeck.ui.logs.log_view import LogView
@@ -37,6 +39,7 @@ _NO_RUN = text("Select a run first.")
 _NO_PAGE = text("Open a run first.")
 _OTHER_STATE = text("The state of this run does not allow it.")
 _TOML = "TOML (*.toml)"
+_REFRESH_MS = 50
 
 
 class JobsFeature(Feature):
@@ -47,6 +50,9 @@ class JobsFeature(Feature):
         self._room = room
         self._storage = storage
         self._pages: dict[str, RunPage] = {}
+        # Not for each letter that is typed into the form.
+        self._refreshing = QTimer(shell.window, singleShot=True, interval=_REFRESH_MS)
+        self._refreshing.timeout.connect(shell.commands.refresh)
         self.strip = AgainStrip(room.runs.again, shell.window)
 
     def panels(self) -> Mapping[str, Make]:
@@ -54,13 +60,13 @@ class JobsFeature(Feature):
         return {
             "runs": lambda: RunListView(room.runs, theme, self.shell.confirm),
             "log": lambda: LogView(room.log, theme),
-            "job": lambda: JobFormView(room.form, room.places, theme),
+            "job": lambda: JobFormView(room.parts, theme, self.shell.confirm, self.shell.tasks),
         }
 
     def news(self) -> Subscriptions:
         room, refresh = self._room, self.shell.commands.refresh
         return [
-            (room.form.submitted, self._follow),
+            (room.parts.sending.submitted, self._follow),
             (room.runs.submitted, self._follow),
             (room.sample_run.submitted, self._follow_sample),
             (room.runs.opened, self.open_run),
@@ -68,19 +74,31 @@ class JobsFeature(Feature):
             (room.runs.edit_wanted, self._edit),
             (room.runs.changed, refresh),
             (room.runs.selection_changed, refresh),
-            (room.form.changed, refresh),
+            (room.form.changed, self._refreshing.start),
         ]
 
     def commands(self) -> Iterable[Command]:
-        form = self._room.form
+        form, submit = self._room.form, self._room.parts.sending.submit
         opening = partial(self.shell.tasks.start, "open a job file", self._open_job)
         saving = partial(self.shell.tasks.start, "save a job file", self._save_job)
         return [
             Command("job.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="job", icon="plus"),
             Command("job.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="job"),
             Command("job.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="job"),
+            Command("job.template", say("New from &template…"), self._show_templates, menu="job"),
+            Command("job.keep", say("Save as te&mplate…"), self._keep_template, menu="job"),
+            Command("job.text", say("Edit as te&xt"), self._edit_as_text, menu="job", checked=self._is_text),
+            Command("job.code", say("Code that goes a&long…"), self._show_code, self._has_code, menu="job", group=2),
+            Command("job.checks", say("All &checks…"), self._show_checks, menu="job", group=2),
             Command("job.sample", say("&Sample project"), self.fill_in_sample, menu="job", group=1, icon="flask"),
-            Command("job.submit", say("&Submit"), form.submit, shortcut="Ctrl+Return", menu="job", group=2),
+            Command(
+                "job.submit",
+                say("&Submit"),
+                submit,
+                shortcut="Ctrl+Return",
+                menu="job",
+                group=2,
+            ),
             Command("run.sample", say("&Run the sample"), self._room.sample_run.start, menu="run", group=0),
             *map(self._command, run_actions(self._room.runs, self.shell.confirm)),
             self._pin_command(),
@@ -249,6 +267,40 @@ class JobsFeature(Feature):
         self._storage.buckets.refresh()
         return base
 
+    def _form_view(self) -> JobFormView:
+        """In sight: what is asked for is shown there."""
+        self.shell.show_dock("job")
+        view = self.shell.window.panel("job")
+        assert isinstance(view, JobFormView)
+        return view
+
+    def _show_templates(self) -> None:
+        parts = self._room.parts
+        dialog = TemplatesDialog(parts.templates, self.shell.confirm, self.shell.tasks, self.shell.window)
+        dialog.accepted.connect(partial(self.shell.show_dock, "job"))
+        _open(dialog)
+
+    def _keep_template(self) -> None:
+        parts = self._room.parts
+        name = parts.form.state.template or parts.form.state.spec.name
+        parts.templates.refresh()
+        _open(SaveTemplateDialog(parts.templates, name, self.shell.window))
+
+    def _edit_as_text(self) -> None:
+        self._form_view().text_button.click()
+
+    def _is_text(self) -> bool:
+        return self._room.parts.written.state.is_open
+
+    def _show_code(self) -> None:
+        self._form_view().show_code()
+
+    def _has_code(self) -> bool:
+        return self._room.form.state.has_local_code
+
+    def _show_checks(self) -> None:
+        self._form_view().show_checks()
+
     async def _open_job(self) -> None:
         path = await chosen_file(self.shell.window, say("Open job file"), _TOML)
         if path is not None:
@@ -259,3 +311,8 @@ class JobsFeature(Feature):
         path = await chosen_place(self.shell.window, say("Save job file"), "job.toml", _TOML)
         if path is not None:
             self._room.form.save_file(path)
+
+
+def _open(dialog: QDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()

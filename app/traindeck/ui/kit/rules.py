@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 from traindeck.domain.storage.bucket_settings import CorsRule, LifecycleRule
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import card, push_button, show_words
-from traindeck.ui.kit.fields import PairTable
 from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.pair_table import PairTable
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.tables import KeyedView
@@ -228,7 +228,7 @@ class PairsCard(QWidget):
         found = [line.partition("=") for line in words.replace(";", "\n").splitlines() if "=" in line]
         pasted = {name.strip(): value.strip() for name, _, value in found if name.strip()}
         if pasted:
-            self._on_edited(tuple({**dict(self._rows), **pasted}.items()))
+            self._on_edited(tuple(({row[0]: row[1] for row in self._rows} | pasted).items()))
 
     def _become(self, rows: Rows) -> None:
         self._rows = rows

@@ -75,6 +75,11 @@ QPushButton[role="link"] {
 }
 QPushButton[role="link"]:hover { text-decoration: underline; }
 QPushButton[role="link"]:focus { border: 2px solid $link; padding: 1px 3px; }
+QPushButton[role="link-bad"] {
+    background: transparent; color: $bad; border: 1px solid transparent; padding: 2px 4px; text-align: left;
+}
+QPushButton[role="link-bad"]:hover { text-decoration: underline; }
+QPushButton[role="link-bad"]:focus { border: 2px solid $link; padding: 1px 3px; }
 QPushButton[role="pill"] {
     background: $accent; color: $on_accent; border: none; border-radius: 13px; padding: 4px 14px;
 }

@@ -34,8 +34,9 @@ from traindeck.domain.storage.bucket_settings import (
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.cards import card, show_words
 from traindeck.ui.kit.dialogs import agreed
-from traindeck.ui.kit.fields import Field, PairTable, guard_wheel
+from traindeck.ui.kit.fields import Field, guard_wheel
 from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.pair_table import PairTable
 from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import Days, boxed_row, help_label, number_box, one_line
 from traindeck.ui.kit.rules import RulesPage
@@ -342,8 +343,8 @@ class BucketTagsPage(PropertyPage):
     def _on_pasted(self, words: str) -> None:
         self._on_rows(merged(self._rows, rows_in(words)))
 
-    def _tags(self) -> Rows:
-        return tuple((name.strip(), value.strip()) for name, value in self._rows)
+    def _tags(self) -> tuple[tuple[str, str], ...]:
+        return tuple((row[0].strip(), row[1].strip()) for row in self._rows)
 
     def _say(self) -> None:
         mistakes = tag_mistakes(self._tags(), self._limits)

@@ -7,11 +7,13 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from traindeck.domain.jobs.form_fields import BY_NAME
 from traindeck.domain.jobs.job_spec import Channel, ChannelAccess, ChannelStyle, JobSpec, Target, Volume, VolumeKind
-from traindeck.viewmodels.jobs.form_values import CHANNEL_FIELDS, ROW_FIELDS
+from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, rows_of
 from traindeck.viewmodels.ports import Rows
 
 _DEFAULTS = JobSpec()
+_MOST_SOURCE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,9 @@ class Origin:
 
     number: int
     spec: JobSpec
+    run_id: str = ""
+    bundle: str = ""
+    """Its frozen code; empty: it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,10 @@ class FormDraft:
     origin: Origin | None
     profile: str
     is_dirty: bool
+    template: str = ""
+    locked: frozenset[str] = frozenset()
+    source: str = ""
+    """The text the form was edited as, with its comments."""
 
     def plain(self) -> dict[str, Any]:
         return {
@@ -40,9 +49,12 @@ class FormDraft:
             "rows": {name: [list(row) for row in rows] for name, rows in self.rows.items()},
             "base": str(self.base),
             "file": str(self.file) if self.file is not None else "",
-            "origin": [self.origin.number, _plain_spec(self.origin.spec)] if self.origin is not None else [],
+            "origin": _plain_origin(self.origin) if self.origin is not None else [],
             "profile": self.profile,
             "is_dirty": self.is_dirty,
+            "template": self.template,
+            "locked": sorted(self.locked),
+            "source": self.source[:_MOST_SOURCE],
         }
 
 
@@ -55,17 +67,32 @@ def draft_of(plain: object) -> FormDraft | None:
 
 
 def _read(plain: Any) -> FormDraft:
-    origin = plain["origin"]
-    rows = {name: tuple((_word(key), _word(value)) for key, value in plain["rows"][name]) for name in ROW_FIELDS}
+    origin, spec = plain["origin"], _spec(plain["job"])
+    # Older drafts hold fewer tables, and fewer columns.
+    rows = {name: _rows(plain["rows"][name]) if name in plain["rows"] else rows_of(spec, name) for name in ROW_FIELDS}
     return FormDraft(
-        spec=_spec(plain["job"]),
+        spec=spec,
         rows=rows,
         base=Path(_word(plain["base"])),
         file=Path(_word(plain["file"])) if plain["file"] else None,
-        origin=Origin(int(origin[0]), _spec(origin[1])) if origin else None,
+        origin=Origin(int(origin[0]), _spec(origin[1]), *map(_word, origin[2:4])) if origin else None,
         profile=_word(plain["profile"]),
         is_dirty=bool(plain["is_dirty"]),
+        template=_word(plain.get("template", "")),
+        locked=frozenset(name for name in map(_word, plain.get("locked", ())) if name in BY_NAME),
+        source=_word(plain.get("source", "")),
     )
+
+
+def _plain_origin(origin: Origin) -> list[Any]:
+    return [origin.number, _plain_spec(origin.spec), origin.run_id, origin.bundle]
+
+
+def _rows(plain: Any) -> Rows:
+    rows = tuple(tuple(map(_word, row)) for row in plain)
+    if any(len(row) < 2 for row in rows):
+        raise ValueError(plain)
+    return rows
 
 
 def _plain_spec(spec: JobSpec) -> dict[str, Any]:
@@ -87,7 +114,7 @@ def _spec(plain: Any) -> JobSpec:
             continue
         if entry.name == "target":
             values[entry.name] = Target(value)
-        elif entry.name in CHANNEL_FIELDS:
+        elif entry.name in ("inputs", "outputs"):
             values[entry.name] = tuple(_channel(*row) for row in value)
         elif entry.name == "volumes":
             values[entry.name] = tuple(_volume(*row) for row in value)

@@ -1,124 +1,39 @@
-"""The job form: what is typed, what is wrong with it, and sending it once."""
+"""The job form: what is typed, what is read from files, and what the account offers for it."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile
+from traindeck.domain.accounts.profiles import LAB, NO_PROFILE
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.choices import Choices, Engine, Flavor
+from traindeck.domain.jobs.checks import CheckFix, fixed
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.job_file_edit import edited
 from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
-from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
+from traindeck.domain.jobs.job_template import JobTemplate
 from traindeck.domain.jobs.parameter_text import rows_in
-from traindeck.domain.jobs.validation import FieldError, validate
+from traindeck.domain.jobs.start_kinds import StartKind, as_started, counts_in, not_counting, start_kind_of
 from traindeck.domain.storage.objects import ObjectPath
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, text_in, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.viewmodels.jobs.form_checks import FormChecks, checks_of
 from traindeck.viewmodels.jobs.form_draft import FormDraft, Origin, draft_of
-from traindeck.viewmodels.jobs.form_values import (
-    ROW_FIELDS,
-    Difference,
-    differences,
-    folder_words,
-    merged,
-    rows_of,
-    with_rows,
-)
-from traindeck.viewmodels.ports import REST_S, Rows
+from traindeck.viewmodels.jobs.form_state import EMPTY, FormState, UpperCost, judged, unknown_cost
+from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, differences, folder_words, merged, rows_of, with_rows
+from traindeck.viewmodels.ports import Rows
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.profiles import ProfileService
     from traindeck.services.jobs.choices import JobChoices
-    from traindeck.services.jobs.submission import Submission
 
-_EMPTY = JobSpec(code_folder="")
-"""A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
 _FOLDER = "folder"
 _OFFER = "load engines and specifications"
-
-
-@dataclass(frozen=True, slots=True)
-class FormState:
-    spec: JobSpec = _EMPTY
-    rows: Mapping[str, Rows] = field(default_factory=lambda: dict.fromkeys(ROW_FIELDS, ()))
-    """Inputs, outputs, parameters and environment as typed, empty rows included."""
-    base: Path = field(default_factory=Path)
-    file: Path | None = None
-    origin: Origin | None = None
-    profile: str = ""
-    profiles: tuple[Profile, ...] = ()
-    offer: Choices | None = None
-    """The engines and specifications of the profile, as far as they are known."""
-    offer_trouble: AppError | None = None
-    boot_files: tuple[str, ...] = ()
-    all_errors: tuple[FieldError, ...] = ()
-    touched: frozenset[str] = frozenset()
-    """Fields whose mistakes are shown; after the first try to submit all are."""
-    nearest_engine: Engine | None = None
-    nearest_flavor: Flavor | None = None
-    stage: Text | None = None
-    """What sending is doing now; None while nothing is being sent."""
-    is_dirty: bool = False
-    changes: tuple[Difference, ...] = ()
-
-    @property
-    def errors(self) -> Mapping[str, Text]:
-        """The mistakes to show, the first of each field; those of a row have its name after a colon."""
-        shown: dict[str, Text] = {}
-        for error in self.all_errors:
-            if "*" in self.touched or error.field.partition(":")[0] in self.touched:
-                shown.setdefault(error.field, error.message)
-        return shown
-
-    @property
-    def code_place(self) -> Path:
-        return self.base / self.spec.code_folder
-
-    @property
-    def file_place(self) -> Path:
-        return self.file or self.code_place / "job.toml"
-
-    @property
-    def cost(self) -> Text:
-        """Unknown is said to be unknown; the Lab is this computer."""
-        if self.spec.target is Target.LAB:
-            return text("Free: runs on this computer")
-        return text("Runs on {account} and is charged there.", account=self.profile or "–")
-
-    @property
-    def checks(self) -> FormChecks:
-        return checks_of(self.all_errors, offer_is_known=self.offer_of_now is not None)
-
-    @property
-    def offer_of_now(self) -> Choices | None:
-        """What was offered some time ago refuses nothing."""
-        return self.offer if self.offer is not None and self.offer.trouble is None else None
-
-    @property
-    def offer_words(self) -> Text | None:
-        """What is to be said of the engines and specifications there are to select from."""
-        if self.offer_trouble is not None:
-            return self.offer_trouble.paragraph()
-        return self.offer.age_words if self.offer is not None else None
-
-    @property
-    def submit_words(self) -> Text:
-        """What the button does, and what it costs at most as far as that is known."""
-        if self.spec.target is Target.LAB:
-            return text("Submit to the Lab")
-        return text("Submit · {cost}", cost=text("cost unknown"))
 
 
 class JobForm(QObject):
@@ -127,34 +42,34 @@ class JobForm(QObject):
     changed = Signal()
     draft_changed = Signal()
     """What `draft` gives is another one now."""
-    submitted = Signal(object)
-    refused = Signal(str)
-    """Submit was asked for with mistakes left; names the first field to mend."""
 
     def __init__(
         self,
-        sender: Submission,
         offers: JobChoices,
         profiles: ProfileService,
         disk: BlockingCalls,
         scope: TaskScope,
         base: Path | None = None,
+        upper_cost: UpperCost = unknown_cost,
     ) -> None:
         super().__init__()
-        self._sender = sender
         self._offers = offers
         self._profiles = profiles
         self._disk = disk
         self._scope = scope
-        self._typed = _EMPTY
-        self._clean = _EMPTY
+        self._upper_cost = upper_cost
+        self._typed = EMPTY
+        self._clean = EMPTY
+        self._aside: dict[str, Any] = {}
+        """What was typed for another way to start, should somebody come back to it."""
+        self._source = ""
         self._useless: Path | None = None
         self.state = FormState(base=base or Path.home())
 
     def start(self) -> None:
         """Read the profiles and what the current one offers."""
         self.refresh_profiles()
-        if not self.state.profile and self.state.spec == _EMPTY:
+        if not self.state.profile and self.state.spec == EMPTY:
             self.choose_profile(self._profiles.current)
 
     def refresh_profiles(self) -> None:
@@ -174,12 +89,19 @@ class JobForm(QObject):
         self.load_offer()
 
     def load_offer(self) -> None:
+        """What this account offers; until the service has told it again, what it offered the last time."""
         name = self.state.profile
-        self._become(replace(self.state, offer=None, offer_trouble=None))
+        self._become(replace(self.state, offer=None, offer_is_old=False, offer_trouble=None))
         if not name:
             self._scope.cancel(_OFFER)
             return
         self._scope.start(_OFFER, lambda: self._load_offer(name), Repeat.REPLACE)
+
+    def refresh_offer(self) -> None:
+        """Ask once more; what is known stays in sight meanwhile."""
+        if name := self.state.profile:
+            self._become(replace(self.state, offer_trouble=None))
+            self._scope.start(_OFFER, lambda: self._load_offer(name, anew=True), Repeat.REPLACE)
 
     def draft(self) -> dict[str, Any]:
         """What stands in the form, to be kept until the next start."""
@@ -191,28 +113,77 @@ class JobForm(QObject):
         if draft is None:
             return
         self._fill(draft.spec, draft.base, draft.file, draft.origin)
+        self._source = draft.source
         if draft.is_dirty:
-            self._clean = _EMPTY
-        self._become(replace(self.state, rows=draft.rows, profile=draft.profile))
+            self._clean = EMPTY
+        kept = replace(self.state, rows=draft.rows, profile=draft.profile)
+        self._become(replace(kept, template=draft.template, locked=draft.locked))
         if draft.profile:
             self.load_offer()
 
     def new(self) -> None:
         """An empty form for where the last one went."""
-        self._fill(replace(_EMPTY, target=self.state.spec.target), self.state.base, None, None)
+        self._fill(replace(EMPTY, target=self.state.spec.target), self.state.base, None, None)
 
     def load_spec(self, spec: JobSpec, base: Path, origin: Run | None = None) -> None:
         """Fill the form; `origin` is the run whose values these are."""
-        self._fill(spec, base, None, Origin(origin.number, origin.spec) if origin is not None else None)
+        kept = Origin(origin.number, origin.spec, origin.id, origin.bundle) if origin is not None else None
+        self._fill(spec, base, None, kept)
         self._follow_target(origin.profile if origin else None)
+
+    def load_template(self, template: JobTemplate) -> None:
+        """A new job like the template."""
+        self._fill(replace(template.spec, template=template.name), self.state.base, None, None)
+        self._source = template.begin()
+        self._become(replace(self.state, template=template.name, locked=frozenset(template.locked)))
+        self._follow_target(None)
+
+    def unlock(self) -> None:
+        """What the template wants to stay may be changed from now on."""
+        spec = replace(self.state.spec, template="")
+        self._become(replace(self.state, spec=spec, template="", locked=frozenset()))
+
+    def choose_start(self, kind: StartKind) -> None:
+        """How the job is started; what does not count there is put aside, and comes back with the way it is for."""
+        if kind is self.state.kind:
+            return
+        spec = self.state.spec
+        self._aside |= not_counting(kind, spec)
+        back = {
+            name: value
+            for name, value in self._aside.items()
+            if counts_in(kind, name) and getattr(spec, name) == getattr(EMPTY, name)
+        }
+        spec = replace(as_started(spec, kind), **back)
+        self._become(replace(self.state, kind=kind, spec=spec))
+        self._look_for_boot_files()
+
+    # as text
+
+    @property
+    def source(self) -> str:
+        """The text it was read from or edited as, whose comments stay; empty: there is none."""
+        return self._source
+
+    def take_text(self, source: str, spec: JobSpec) -> None:
+        """Become what this text was found to say."""
+        self._source = source
+        self._typed = spec
+        rows = {name: rows_of(spec, name) for name in ROW_FIELDS}
+        before = self.state.code_place
+        touched = frozenset({*self.state.touched, *(one.field for one in differences(self.state.spec, spec))})
+        changed = replace(self.state, spec=spec, rows=rows, kind=start_kind_of(spec), touched=touched)
+        self._become(changed)
+        if self.state.code_place != before:
+            self._look_for_boot_files()
 
     @property
     def is_untouched(self) -> bool:
         """Nothing was typed into it, and nothing was loaded."""
-        return replace(self.state.spec, target=_EMPTY.target) == _EMPTY and self.state.file is None
+        return replace(self.state.spec, target=EMPTY.target) == EMPTY and self.state.file is None
 
     def set_field(self, name: str, value: str | int | tuple[str, ...]) -> None:
-        if getattr(self.state.spec, name) == value:
+        if getattr(self.state.spec, name) == value or name in self.state.locked:
             return
         changes: dict[str, Any] = {name: value}
         if name == "engine":
@@ -266,7 +237,7 @@ class JobForm(QObject):
             self.set_field("boot", path.name)
 
     def set_rows(self, name: str, rows: Rows) -> None:
-        if self.state.rows[name] == rows:
+        if self.state.rows[name] == rows or name in self.state.locked:
             return
         spec = with_rows(self.state.spec, name, rows, self._typed)
         shown = {**self.state.rows, name: rows}
@@ -276,23 +247,37 @@ class JobForm(QObject):
         """A place in OBS: that of a row, or of a field that has none."""
         if name in ROW_FIELDS:
             rows = self.state.rows[name]
-            self.set_rows(name, tuple((known, place if known == row else value) for known, value in rows))
+            self.set_rows(name, tuple((one[0], place, *one[2:]) if one[0] == row else one for one in rows))
         else:
             self.set_field(name, place)
 
     def settle_places(self) -> None:
         """Spell the places the one way they are shown everywhere; what is no place stays as it was typed."""
         for name in ("inputs", "outputs"):
-            self.set_rows(name, tuple((row, _settled(value)) for row, value in self.state.rows[name]))
+            self.set_rows(name, tuple((row[0], _settled(row[1]), *row[2:]) for row in self.state.rows[name]))
         self.set_field("log_to", _settled(self.state.spec.log_to))
 
     def paste_rows(self, name: str, pasted: str) -> None:
         self.set_rows(name, merged(self.state.rows[name], rows_in(pasted)))
 
+    def mend(self, fix: CheckFix) -> None:
+        """Change what this way out changes in the form."""
+        spec = fixed(self.state.spec, fix)
+        names = {field.partition(":")[0] for field, _ in fix.changes}
+        rows = {name: rows_of(spec, name) for name in names & set(ROW_FIELDS)}
+        shown = {**self.state.rows, **rows}
+        self._become(replace(self.state, spec=spec, rows=shown, touched=self.state.touched | names))
+        if "code_folder" in names:
+            self._look_for_boot_files()
+
     def take_nearest_engine(self) -> None:
         if nearest := self.state.nearest_engine:
-            spec = replace(self.state.spec, engine=nearest.name, engine_version=nearest.version)
-            self._become(replace(self.state, spec=spec))
+            self.choose_engine(nearest.name, nearest.version)
+
+    def choose_engine(self, name: str, version: str) -> None:
+        if not {"engine", "engine_version"} & self.state.locked:
+            spec = replace(self.state.spec, engine=name, engine_version=version)
+            self._become(replace(self.state, spec=spec, touched=self.state.touched | {"engine"}))
 
     def take_nearest_flavor(self) -> None:
         if nearest := self.state.nearest_flavor:
@@ -304,51 +289,29 @@ class JobForm(QObject):
     def save_file(self, path: Path) -> None:
         self._scope.start("save the job file", lambda: self._save(path), Repeat.REPLACE)
 
-    def submit(self) -> None:
-        """Send what stands in the form now; while that is under way, asking again changes nothing."""
-        if self.state.stage is not None:
-            return
+    def show_all_mistakes(self) -> None:
+        """Somebody wants to submit: what is not filled in yet counts now."""
         self._become(replace(self.state, touched=frozenset({"*"})))
-        if self.state.all_errors:
-            self.refused.emit(self.state.all_errors[0].field)
-            return
-        spec, base, profile = self.state.spec, self.state.base, self.state.profile
-        self._become(replace(self.state, stage=text("Checking the form…")))
-        if not self._scope.start("submit the job", lambda: self._submit(spec, base, profile)):
-            self._become(replace(self.state, stage=None))
 
-    async def _submit(self, spec: JobSpec, base: Path, profile: str) -> None:
-        try:
-            run = await self._sender.submit(spec, base, profile, stage=self._show_stage)
-        except BaseException:
-            self._become(replace(self.state, stage=None))
-            raise
+    def was_sent(self, spec: JobSpec) -> None:
+        """As it stands it is with the service."""
         self._clean = spec
-        self._become(replace(self.state, touched=frozenset(), stage=text("Submitted {name}", name=run.name)))
-        self._scope.start("rest after sending", self._rest)
-        self.submitted.emit(run)
+        self._become(replace(self.state, touched=frozenset()))
 
-    async def _rest(self) -> None:
-        """The button says what was sent before it can be pressed again."""
+    async def _load_offer(self, name: str, *, anew: bool = False) -> None:
+        if self.state.offer is None and (known := await self._offers.known(name)) is not None:
+            self._become(replace(self.state, offer=known, offer_is_old=True))
         try:
-            await asyncio.sleep(REST_S)
-        finally:
-            self._become(replace(self.state, stage=None))
-
-    def _show_stage(self, words: Text) -> None:
-        self._become(replace(self.state, stage=words))
-
-    async def _load_offer(self, name: str) -> None:
-        try:
-            offer = await self._offers.load(name)
+            offer = await self._offers.load_now(name, anew=anew)
         except AppError as error:
-            self._become(replace(self.state, offer_trouble=error))
+            self._become(replace(self.state, offer_is_old=True, offer_trouble=error))
         else:
-            self._become(replace(self.state, offer=offer))
+            self._become(replace(self.state, offer=offer, offer_is_old=False))
 
     async def _open(self, path: Path) -> None:
         source = await self._disk.run(lambda _: text_in(path))
         self._fill(job_file.parse(source), path.parent, path, None)
+        self._source = source
         self._follow_target(None)
 
     async def _save(self, path: Path) -> None:
@@ -356,13 +319,15 @@ class JobForm(QObject):
         if base != self.state.base:
             place = self.state.code_place.absolute()
             spec = replace(spec, code_folder=folder_words(place, base))
+        source = self._source
 
-        def write(_: object) -> None:
+        def write(_: object) -> str:
             with local_errors(path):
-                content = edited(text_in(path), spec) if path.exists() else job_file.to_toml(spec)
-                write_whole(path, content.encode(), 0o644)
+                written = edited(source or (text_in(path) if path.exists() else ""), spec)
+                write_whole(path, written.encode(), 0o644)
+            return written
 
-        await self._disk.run(write)
+        self._source = await self._disk.run(write)
         if self.state.spec.code_folder != spec.code_folder:
             self.state = replace(self.state, spec=replace(self.state.spec, code_folder=spec.code_folder))
         self._clean = spec
@@ -370,8 +335,10 @@ class JobForm(QObject):
 
     def _fill(self, spec: JobSpec, base: Path, file: Path | None, origin: Origin | None) -> None:
         self._typed = self._clean = spec
+        self._source, self._aside = "", {}
         rows = {name: rows_of(spec, name) for name in ROW_FIELDS}
-        filled = replace(self.state, spec=spec, rows=rows, base=base, file=file, origin=origin)
+        filled = replace(self.state, spec=spec, rows=rows, kind=start_kind_of(spec), base=base, file=file)
+        filled = replace(filled, origin=origin, template="", locked=frozenset())
         self._become(replace(filled, touched=frozenset(), boot_files=()))
         self._look_for_boot_files()
 
@@ -394,7 +361,18 @@ class JobForm(QObject):
 
     def _draft(self) -> FormDraft:
         state = self.state
-        return FormDraft(state.spec, state.rows, state.base, state.file, state.origin, state.profile, state.is_dirty)
+        return FormDraft(
+            state.spec,
+            state.rows,
+            state.base,
+            state.file,
+            state.origin,
+            state.profile,
+            state.is_dirty,
+            state.template,
+            state.locked,
+            self._source,
+        )
 
     def _look_for_boot_files(self) -> None:
         if not self.state.spec.code_folder.strip():
@@ -406,29 +384,15 @@ class JobForm(QObject):
         names = await self._disk.run(lambda _: _python_files(place))
         self._become(replace(self.state, boot_files=names))
         boots = usual_boots(names) or (names if len(names) == 1 else ())
-        if boots and not self.state.spec.boot and not self.state.spec.command:
+        if boots and not self.state.spec.boot and self.state.shows("boot") and not self.state.spec.command:
             self.set_field("boot", boots[0])
 
     def _become(self, state: FormState) -> None:
         before = self._draft()
-        self.state = replace(
-            state,
-            all_errors=(*_account_errors(state), *validate(state.spec, state.offer_of_now)),
-            nearest_engine=nearest_engine(state.spec, state.offer) if state.offer else None,
-            nearest_flavor=nearest_flavor(state.spec, state.offer) if state.offer else None,
-            is_dirty=state.spec != self._clean,
-            changes=differences(state.origin.spec, state.spec) if state.origin else (),
-        )
+        self.state = judged(state, self.state, self._clean, self._upper_cost)
         self.changed.emit()
         if self._draft() != before:
             self.draft_changed.emit()
-
-
-def _account_errors(state: FormState) -> Iterator[FieldError]:
-    if not state.profiles:
-        return  # not read yet
-    if not state.profile:
-        yield FieldError("target", text("Select where the job runs."))
 
 
 def _settled(place: str) -> str:

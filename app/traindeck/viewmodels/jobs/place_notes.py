@@ -125,7 +125,7 @@ class PlaceNotes(QObject):
 
     def _on_form(self) -> None:
         state = self._form.state
-        rows = [_Typed(name, row, place) for name in _PLACES for row, place in state.rows[name] if place.strip()]
+        rows = [_Typed(name, row[0], row[1]) for name in _PLACES for row in state.rows[name] if row[1].strip()]
         if state.spec.log_to.strip():
             rows.append(_Typed("log_to", "", state.spec.log_to))
         typed = tuple(rows)

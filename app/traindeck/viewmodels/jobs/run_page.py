@@ -11,11 +11,13 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
+from traindeck.domain.jobs.form_fields import BY_NAME, FIELDS
 from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.start_kinds import NEEDED
 from traindeck.domain.storage.objects import ObjectEntry
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
-from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS, Difference, differences, rows_of
+from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, Difference, differences, rows_of
 from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.ports import Tone
 
@@ -27,13 +29,9 @@ if TYPE_CHECKING:
 
 
 OVERVIEW, OUTPUTS, CODE, DETAILS = SUB_PAGES = ("overview", "outputs", "code", "details")
-_FIRST_SHOWN = (
-    "code_folder", "boot", "command", "image", "engine_version", "flavor", "nodes", "stop_after", *ROW_FIELDS,
-)  # fmt: skip
-_SHOWN = (
-    "description", "code_folder", "boot", "command", "image", "engine", "engine_version", "flavor", "nodes", "pool",
-    "stop_after", "log_to", *ROW_FIELDS,
-)  # fmt: skip
+_SHOWN = tuple(field.name for field in FIELDS if field.name not in ("name", "target"))
+_OF_START = frozenset(name for names in NEEDED.values() for name in names)
+_FIRST_SHOWN = tuple(name for name in _SHOWN if name in _OF_START or not BY_NAME[name].is_under_more)
 _PAUSE_MS = 150
 """Whoever goes through the runs key by key does not wait for each of them."""
 
@@ -71,11 +69,11 @@ class RunPageState:
         found = []
         for name in names:
             value = getattr(spec, name)
-            if not value:
+            if not value or (value == BY_NAME[name].default and BY_NAME[name].is_under_more):
                 continue
             rows = rows_of(spec, name) if name in ROW_FIELDS else ()
-            words = "\n".join(f"{key} = {written}" for key, written in rows) or str(value)
-            found.append((LABELS[name], words))
+            words = "\n".join(f"{row[0]} = {row[1]}" for row in rows) or str(value)
+            found.append((BY_NAME[name].label, words))
         return tuple(found)
 
     @property

@@ -1,0 +1,140 @@
+"""What can be chosen as version of the engine and as specification: what fits, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from traindeck.domain.jobs.choices import Choices, Engine, Flavor, matching_engines, matching_flavors, misfit
+from traindeck.domain.jobs.job_spec import JobSpec, Target
+from traindeck.domain.texts import Text, count_text, text
+from traindeck.viewmodels.jobs.form_state import UpperCost, unknown_cost
+from traindeck.viewmodels.jobs.job_form import JobForm
+
+RecentForms = Callable[[], Sequence[JobSpec]]
+"""The forms of the runs there were, the newest first."""
+
+_MOST_RECENT = 5
+_HOUR = "1h"
+
+
+def _none_yet() -> Sequence[JobSpec]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRow:
+    """One line of the list."""
+
+    value: str
+    title: str
+    facts: tuple[Text | str, ...] = ()
+    why_not: Text | None = None
+    """It does not fit what else is chosen."""
+    is_recent: bool = False
+
+
+class FormChoices:
+    """Lists for what the form holds now."""
+
+    def __init__(self, form: JobForm, recent: RecentForms = _none_yet, upper_cost: UpperCost = unknown_cost) -> None:
+        self._form = form
+        self._recent = recent
+        self._upper_cost = upper_cost
+
+    @property
+    def taken(self) -> datetime | None:
+        """When the service told what it offers."""
+        offer = self._form.state.offer
+        return offer.taken if offer is not None else None
+
+    def engines(self) -> list[str]:
+        """The names, those used lately first."""
+        names = dict.fromkeys(engine.name for engine in self._offer.engines)
+        used = [spec.engine for spec in self._used() if spec.engine in names]
+        return list(dict.fromkeys((*used, *names)))
+
+    def versions(self, words: str = "") -> list[ChoiceRow]:
+        """Of the engine that is chosen, or of all while none is."""
+        spec, offer = self._form.state.spec, self._offer
+        engines = [one for one in offer.engines if one.name == spec.engine or not spec.engine]
+        recent = list(dict.fromkeys(used.engine_version for used in self._used()))
+        flavor = offer.flavor_of(spec)
+        return [_version_row(one, flavor, recent) for one in matching_engines(engines, words, recent)]
+
+    def flavors(self, words: str = "") -> list[ChoiceRow]:
+        spec, offer = self._form.state.spec, self._offer
+        recent = list(dict.fromkeys(used.flavor for used in self._used()))
+        engine = offer.engine_of(spec)
+        return [
+            ChoiceRow(one.id, one.id, tuple(self._facts(one)), misfit(engine, one, spec.nodes), one.id in recent)
+            for one in matching_flavors(offer.flavors, words, recent)
+        ]
+
+    def flavor_words(self, flavor_id: str) -> str:
+        """The specification on one line; what is not offered is its name alone."""
+        found = next((one for one in self._offer.flavors if one.id == flavor_id), None)
+        return " · ".join([flavor_id, *(str(fact) for fact in _machine(found))]) if found else flavor_id
+
+    def take_version(self, version: str) -> None:
+        spec = self._form.state.spec
+        engines = [one for one in self._offer.engines if one.version == version]
+        engine = next((one for one in engines if one.name == spec.engine), engines[0] if engines else None)
+        if engine is not None:
+            self._form.choose_engine(engine.name, engine.version)
+
+    def _facts(self, flavor: Flavor) -> Iterator[Text | str]:
+        yield from _machine(flavor)
+        if flavor.disk:
+            yield text("disk {size}", size=flavor.disk)
+        if flavor.max_nodes > 1:
+            yield count_text("up to {count} node", "up to {count} nodes", flavor.max_nodes)
+        yield from (f"{name}: {value}" for name, value in flavor.attributes)
+        if (price := self._price(flavor)) is not None:
+            yield price
+
+    def _price(self, flavor: Flavor) -> Text | None:
+        if flavor.is_free:
+            return text("free")
+        state = self._form.state
+        hour = replace(state.spec, flavor=flavor.id, nodes=1, stop_after=_HOUR)
+        cost = self._upper_cost(hour, state.profile)
+        return None if cost is None else text("per hour: {cost}", cost=cost)
+
+    @property
+    def unknowns(self) -> Text | None:
+        """What is said of no specification, which is not the same as free and there to be had."""
+        flavors = self._offer.flavors
+        if any(one.attributes for one in flavors) or self._form.state.spec.target is Target.LAB:
+            return None
+        if any(self._price(one) is not None for one in flavors):
+            return text("Whether one is sold out shows when the job is submitted.")
+        return text("Prices are not known. Whether one is sold out shows when the job is submitted.")
+
+    @property
+    def _offer(self) -> Choices:
+        return self._form.state.offer or Choices((), ())
+
+    def _used(self) -> list[JobSpec]:
+        return list(self._recent())[: 10 * _MOST_RECENT]
+
+
+def _version_row(engine: Engine, flavor: Flavor | None, recent: Iterable[str]) -> ChoiceRow:
+    facts = [part for part in (engine.name, engine.arch) if part]
+    why_not = misfit(engine, flavor) if flavor is not None else None
+    return ChoiceRow(engine.version, engine.version, tuple(facts), why_not, engine.version in recent)
+
+
+def _machine(flavor: Flavor) -> Iterator[Text | str]:
+    if flavor.kind and flavor.kind != flavor.accelerator:
+        yield flavor.kind
+    card = " ".join(part for part in (flavor.card, flavor.card_memory) if part) or flavor.accelerator
+    if flavor.cards and card:
+        yield f"{flavor.cards} × {card}"
+    elif card:
+        yield card
+    if flavor.cores:
+        yield count_text("{count} core", "{count} cores", flavor.cores)
+    if flavor.memory:
+        yield flavor.memory

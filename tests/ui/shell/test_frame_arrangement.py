@@ -212,6 +212,10 @@ async def test_one_panel_gets_the_whole_window_and_gives_it_back(
             await until(lambda: at.window.tabs.width() == at.window.width())
 
 
+def can_be_read(label: QLabel) -> bool:
+    return bool(label.visibleRegion().boundingRect().height() >= label.fontMetrics().height())
+
+
 async def test_a_banner_stands_as_long_as_its_condition_whatever_is_arranged(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -223,10 +227,12 @@ async def test_a_banner_stands_as_long_as_its_condition_whatever_is_arranged(
             assert place is not None and not place.isVisible()
             at.window.reset_layout()
             assert not place.isVisible()
+            await until(lambda: not at.window.notice_bar.isVisible())
             at.notices.hold("lab", text("The Lab is stopped."))
-            assert at.window.notice_bar.isVisible()
+            title = at.window.notice_bar.title
+            await until(lambda: can_be_read(title))
             at.window.reset_layout()
-            assert at.window.notice_bar.isVisible()
+            await until(lambda: can_be_read(title))
             qtbot.keyClick(at.window, Qt.Key.Key_F11)
             at.notices.clear("lab")
             qtbot.keyClick(at.window, Qt.Key.Key_F11)

@@ -84,12 +84,12 @@ class NoticeBar(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
-        # The layout sleeps through this when it was worked out while the bar was hidden.
-        self._row.invalidate()
-        self._row.activate()
 
     def _fit(self, *_: object) -> None:
         """As high as the wrapped words; a toolbar does not ask for that by itself."""
+        # What the layout worked out while the bar was hidden, or had no words yet, it would keep.
+        self._row.invalidate()
+        self._row.activate()
         self.setFixedHeight(max(1, self._row.totalHeightForWidth(self.width())))
 
     def _paint(self) -> None:

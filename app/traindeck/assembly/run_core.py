@@ -100,7 +100,7 @@ class RunCore(DataCore):
 
         facts = ServiceFacts(self.connections, self.places, self.choices, self.records)
         pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
-        return JobChecks(facts, self.disk, pythons.of_engine, self._limits_of)
+        return JobChecks(facts, self.disk, pythons.of_engine, self._limits_of, self.billing.cost_of)
 
     async def _checked(
         self, spec: JobSpec, base: Path, connection: Connection, frozen: FrozenCode | None, accept: Accept

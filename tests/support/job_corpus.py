@@ -30,6 +30,7 @@ from traindeck.lab.obs.records import ObjectInfo
 from traindeck.lab.obs.storage import Storage
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.services.accounts.connections import Connection
+from traindeck.services.jobs.billing import Billing
 from traindeck.services.jobs.checks.job_checks import JobChecks
 from traindeck.services.jobs.checks.lab_limits import LabPython
 from traindeck.services.jobs.checks.service_facts import ServiceFacts
@@ -37,10 +38,12 @@ from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.offers import OfferStore
+from traindeck.store.price_file import PriceFile
 
 CORPUS = Path(__file__).parents[1] / "jobs_corpus"
 BUCKET, SEALED, CLOSED = "corpus", "corpus-sealed", "corpus-closed"
 CLOUD, ELSEWHERE = "cloud", "elsewhere"
+_PRICES: dict[str, float | None] = {"modelarts.vm.cpu.2u": 1.0, "modelarts.kat1.xlarge.public": 20.0}
 _GB = 10**9
 
 _JOB = """
@@ -192,12 +195,15 @@ def checks_of(bench: Bench, python: LabPython | None = None) -> JobChecks:
     places = PlaceService(bench.connections, bench.planes)
     choices = JobChoices(bench.connections, OfferStore(bench.paths.offers, bench.disk))
     facts = ServiceFacts(bench.connections, places, choices, bench.records)
-    return JobChecks(facts, bench.disk, ask)
+    prices = PriceFile(bench.paths.prices)
+    billing = Billing(bench.records, bench.connections, bench.run_service, prices, bench.disk)
+    return JobChecks(facts, bench.disk, ask, cost_of=billing.cost_of)
 
 
 @asynccontextmanager
 async def settled_in(bench: Bench, lab: LabProcess) -> AsyncIterator[None]:
-    """Two accounts that are charged, the settings of buckets, and a run that is under way."""
+    """Two accounts that are charged, with prices; the settings of buckets, and a run that is under way."""
+    PriceFile(bench.paths.prices).change(flavors=_PRICES, currency=None, limit=1000)
     keys = Credentials(lab.access_key, Secret(lab.secret_key))
     addresses: dict[str, Any] = {
         "obs_endpoint": lab.obs, "modelarts_endpoint": lab.modelarts, "iam_endpoint": lab.iam,

@@ -26,6 +26,7 @@ from traindeck.domain.jobs.job_spec import Channel
 from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
 from traindeck.services.jobs.checks.job_checks import JobChecks
 from traindeck.services.jobs.checks.lab_limits import LabPython
+from traindeck.store.price_file import PriceFile
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -82,6 +83,10 @@ async def reports(bench: Bench, lab: LabProcess, way: Way, folder: Path) -> Asyn
     """What the corpus cannot bring about, because it is not in the job."""
     code = BASE.lay_out(folder / "code")
     yield await of_a_dead_service(bench, code)
+    prices = PriceFile(bench.paths.prices)
+    prices.change(flavors={}, currency=None, limit=0)
+    yield await checked(bench, code, CLOUD, flavor="modelarts.vm.cpu.8u")
+    prices.change(flavors={}, currency=None, limit=1000)
     async with spoiled(bench, lab, way, "modelarts", "authorizations", answer({"auth": []})):
         yield await checked(bench, code, "spoiled")
     no_right = answer({"error_code": "ModelArts.0108", "error_msg": "no"}, 403)

@@ -33,7 +33,11 @@ async def _clock(job: CheckedJob) -> Iterable[CheckAnswer]:
     off_s = abs(ahead_s)
     if off_s <= GOOD_CLOCK_S:
         return [green(text("Accurate to {seconds} s.", seconds=max(1, round(off_s))))]
-    minutes = text("The clock of this computer is off by {minutes} minutes.", minutes=max(1, round(off_s / 60)))
+    minutes = count_text(
+        "The clock of this computer is off by {count} minute.",
+        "The clock of this computer is off by {count} minutes.",
+        max(1, round(off_s / 60)),
+    )
     return [(red if off_s >= BAD_CLOCK_S else amber)(minutes, _TURN_ON)]
 
 

@@ -16,6 +16,8 @@ from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import safely
 
 if TYPE_CHECKING:
+    from traindeck.domain.jobs.choices import Flavor
+    from traindeck.services.jobs.billing import SubmissionCost
     from traindeck.services.jobs.checks.code_facts import CodeFacts
     from traindeck.services.jobs.checks.lab_limits import AskLabPython
     from traindeck.services.jobs.checks.service_facts import AccountFacts
@@ -27,6 +29,10 @@ REMOTE_LIMIT_S = 6.0
 LOCAL_LIMIT_S = 30.0
 
 
+AskCost = Callable[[JobSpec, str, "Flavor | None"], Awaitable["SubmissionCost"]]
+"""What a form costs with an account, by the specification as it is offered."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedJob:
     """The form that is looked at, with all that is known about what it names."""
@@ -36,6 +42,7 @@ class CheckedJob:
     code: CodeFacts
     service: AccountFacts
     lab_python: AskLabPython | None = None
+    cost_of: AskCost | None = None
     is_again: bool = False
     """It was sent before, with this very code."""
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
+from traindeck.domain.jobs.choices import Flavor
+from traindeck.domain.jobs.prices import money_words
 from traindeck.domain.jobs.stop_time import stop_time
 from traindeck.domain.texts import count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
-from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels
+from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, not_checked
 
 _USUAL = "4h"
 
@@ -31,6 +34,40 @@ async def _stop(job: CheckedJob) -> Iterable[CheckAnswer]:
     ]
 
 
-_SAID = levels(CheckLevel.GREEN, CheckLevel.AMBER, CheckLevel.RED)
+async def _cost(job: CheckedJob) -> Iterable[CheckAnswer]:
+    """Unknown is no price: it is neither good nor, where a month has a limit, to be sent without a word."""
+    if job.cost_of is None:
+        return []
+    cost = await job.cost_of(job.spec, job.profile.name, await _offered(job))
+    at_most, month = cost.estimate.at_most, cost.month
+    if at_most == 0:
+        return [green(text("It is not charged."))]
+    spent, limit = (money_words(amount, month.currency) or "" for amount in (month.spent, month.limit))
+    price = money_words(at_most, month.currency)
+    if cost.needs_confirmation:
+        fact = text("Nobody knows what it costs; this month {spent} of {limit} are spent.", spent=spent, limit=limit)
+        if price is not None:
+            fact = text("It costs at most {price}; this month {spent} of {limit} are spent.",
+                        price=price, spent=spent, limit=limit)  # fmt: skip
+        return [amber(fact, text("Shorten the time it may run, or change the limit in the price table."))]
+    if price is None:
+        hint = text("Enter prices with “traindeck billing prices”. Without a stop time there is no upper limit.")
+        return [not_checked(text("Not checked: the price of this job is not known."), hint)]
+    return [green(text("It costs at most {price}; {spent} are spent this month.", price=price, spent=spent))]
 
-CHECKS = (JobCheck("stop-time", text("Stop after"), frozenset({"stop_after"}), _stop, _SAID),)
+
+async def _offered(job: CheckedJob) -> Flavor | None:
+    """As the service tells it; the price may be known without."""
+    try:
+        return (await job.service.offer()).flavor_of(job.spec)
+    except AppError:
+        return None
+
+
+_SAID = levels(CheckLevel.GREEN, CheckLevel.AMBER, CheckLevel.RED)
+_COSTS = frozenset({"stop_after", "flavor", "nodes", "pool"})
+
+CHECKS = (
+    JobCheck("stop-time", text("Stop after"), frozenset({"stop_after"}), _stop, _SAID),
+    JobCheck("cost", text("Cost"), _COSTS, _cost, levels(*CheckLevel) - {CheckLevel.RED}, is_remote=True),
+)

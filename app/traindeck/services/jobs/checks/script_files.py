@@ -41,7 +41,7 @@ async def _shell(job: CheckedJob) -> Iterable[CheckAnswer]:
     said = []
     for path in scripts[:_MOST_SCRIPTS]:
         if b"\r\n" in await job.code.content(path, _MOST_READ):
-            fact = text("{file} has line ends of Windows (CRLF).", file=path)
+            fact = text("{file}: its line endings are those of Windows (CRLF).", file=path)
             hint = text("Save it with LF, for example: sed -i 's/\\r$//' {file}", file=path)
             is_started = path.rpartition("/")[2] in job.spec.command
             said.append((red if is_started else amber)(fact, hint, file=path, line=1))

@@ -67,7 +67,10 @@ _ROOMS = (
     "ui.storage.browser_view", "ui.previews.feature", "ui.shell.settings_feature", "ui.shell.frame_feature",
     "ui.storage.bucket_view", "ui.storage.feature", "ui.transfers.feature", "workspace",
 )  # fmt: skip
-_SERVICES = ("services.accounts.profiles", "services.previews.reading", "services.storage.text_editing")
+_SERVICES = (
+    "services.accounts.profiles", "services.previews.reading", "services.storage.text_editing",
+    "services.jobs.checks.job_checks", "services.jobs.checks.service_facts", "assembly.lab_pythons",
+)  # fmt: skip
 
 
 @dataclass(slots=True)

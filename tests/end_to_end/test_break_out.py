@@ -154,7 +154,7 @@ def tell(prison: Prison, *, other_job: Path, abstract: str, is_kept: bool = True
 
 def served(prison: Prison) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """What the job got hold of, its log, and how the command shows its run."""
-    prison.run("job", "submit", "job.toml", "--wait")
+    prison.run("job", "submit", "job.toml", "--wait", "--yes")
     log = prison.run("job", "logs", "last")
     got = json.loads(next(line for line in log.splitlines() if line.startswith("GOT ")).removeprefix("GOT "))
     return got, log, json.loads(prison.run("job", "show", "last", "--json"))

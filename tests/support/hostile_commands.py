@@ -76,6 +76,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "flavors": ("flavors",),
     "diag": ("diag",),
     "profile check": ("profile", "check", "environment"),
+    "job check": ("job", "check", "project"),
     "job submit": ("job", "submit", "project"),
     "job ls": ("job", "ls"),
     "job show": ("job", "show", "last"),
@@ -91,10 +92,10 @@ QUIET = {
     *("lab serve", "lab status", "lab stop", "lab reset", "lab engines"),
     *("lab account add", "lab account remove", "lab account ls"),
     *("profile add", "profile list", "profile use", "profile remove"),
-    *("job init", "obs url", "completion", "config import"),
+    *("job init", "job fields", "job template", "job export", "job import", "obs url", "completion", "config import"),
 }
 # Where a service that does not answer is told, and what was known of the runs is shown all the same.
-TOLD_BESIDE = {"diag", "job ls", "job show", "job logs", "job stop", "job rm", "job wait", "profile check"}
+TOLD_BESIDE = {"diag", "job check", "job ls", "job show", "job logs", "job stop", "job rm", "job wait", "profile check"}
 
 
 def short_bounds(monkeypatch: pytest.MonkeyPatch, answer_s: float = 0.6) -> None:

@@ -5,27 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 
 from traindeck.domain.texts import CHINESE, spoken
-from traindeck.lab.training.catalogue import Engine
-from traindeck.lab.training.running.interpreters import Interpreters
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.http.calls import load
 from traindeck.services.jobs.checks.lab_limits import LabPython
 
 
 class LabPythons:
-    """Asks as the Lab itself does for each job; a Python is started once for each question."""
+    """Asks as the Lab itself does for each job; each engine's Python is started once."""
 
     def __init__(self, root: Path, usual: str, calls: BlockingCalls) -> None:
-        self._interpreters = Interpreters(root, usual)
+        self._root = root
+        self._usual = usual
         self._calls = calls
         self._known: dict[str, LabPython] = {}
 
     async def of_engine(self, version: str) -> LabPython:
-        if version not in self._known:
-            self._known[version] = await self._calls.run(lambda _: self._asked(version))
-        return self._known[version]
+        known = self._known.get(version)
+        if known is None or known.problem:  # what is wrong may be mended by now
+            known = self._known[version] = await self._calls.run(lambda _: self._asked(version))
+        return known
 
     def _asked(self, version: str) -> LabPython:
-        (row,) = self._interpreters.checked([Engine(id=version, version=version)])
+        # In the worker: it brings much of the Lab along.
+        load("traindeck.lab.training.catalogue", "traindeck.lab.training.running.interpreters")
+        from traindeck.lab.training.catalogue import Engine
+        from traindeck.lab.training.running.interpreters import Interpreters
+
+        (row,) = Interpreters(self._root, self._usual).checked([Engine(id=version, version=version)])
         if row.problem is None:
             return LabPython(str(row.python or ""), row.version)
         problem = row.problem.chinese if spoken() == CHINESE else row.problem.english

@@ -12,8 +12,10 @@ from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
 from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.runtime.blocking import CancelToken
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_tree import FrozenCode
 from traindeck.services.jobs.comparing import RunComparing
 from traindeck.services.jobs.run_code import RunCode
@@ -29,6 +31,7 @@ from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
 if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connection
     from traindeck.services.jobs.billing import Billing
     from traindeck.services.jobs.checks.job_checks import JobChecks
 
@@ -51,6 +54,7 @@ class RunCore(DataCore):
         self.submission = Submission(
             self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
         )
+        self.submission.limits_of = self._limits_of
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
         self.run_code = RunCode(self.records, bundles, self.disk)
@@ -67,6 +71,21 @@ class RunCore(DataCore):
         self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
 
+    async def _limits_of(self, profile: str) -> CodeLimits:
+        """As the service has them; the Lab of this home may have others."""
+        if not self.connections.profile(profile).is_lab:
+            return CodeLimits()
+
+        def read(_: CancelToken) -> CodeLimits:
+            from traindeck.lab.training.lab_settings import SettingsError, read_settings
+
+            try:
+                return CodeLimits(entries=read_settings(self.paths.lab).code_entries)
+            except SettingsError:
+                return CodeLimits()  # the Lab says what is wrong with its file
+
+        return await self.disk.run(read)
+
     async def _take_back(self, seen: JobsSeen) -> None:
         """What an account has and a record here lacks: late answers first, then lost records."""
         await self.submission.claim(seen.profile, seen.jobs.jobs)
@@ -81,14 +100,15 @@ class RunCore(DataCore):
 
         facts = ServiceFacts(self.connections, self.places, self.choices, self.records)
         pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
-        return JobChecks(facts, self.disk, pythons.of_engine)
+        return JobChecks(facts, self.disk, pythons.of_engine, self._limits_of)
 
     async def _checked(
-        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, accept: Accept
+        self, spec: JobSpec, base: Path, connection: Connection, frozen: FrozenCode | None, accept: Accept
     ) -> tuple[AcceptedFinding, ...]:
         from traindeck.services.jobs.checks.job_checks import let_through
 
-        report = await self.checks.check(spec, base, profile, frozen=frozen)
+        profile = connection.profile.name
+        report = await self.checks.check(spec, base, profile, frozen=frozen, connection=connection)
         await let_through(report, accept)
         return report.to_record
 

@@ -109,7 +109,7 @@ def _serve(serve: Parser) -> None:
     serve.option("--faults", "FILE", say("faults to inject, for tests"), type=Path)
     settings = say(
         "DIR/lab.toml can contain a table [engines] with the Python of an engine version, or of "
-        "all engines as “default”. Other keys: parallel_jobs, metrics_interval_s, clock (with "
+        "all engines as “default”. Other keys: parallel_jobs, code_entries, metrics_interval_s, clock (with "
         "60, an hour of a time limit takes a minute), container_paths = false, and obs_urls = "
         "true (engines of the older service pass URLs instead of folders to scripts)."
     )

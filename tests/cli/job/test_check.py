@@ -53,6 +53,10 @@ def of(answer: Answer, check: str) -> dict[str, Any]:
     return dict(found)
 
 
+def told(answer: Answer) -> str:
+    return f"{answer.error['title']} {answer.error['hint']}"
+
+
 def test_a_good_job_is_told_to_be_good(traindeck: Traindeck, project: Path) -> None:
     answer = traindeck("job", "check", project, "--json").must_be(0)
     keys = {"check", "level", "title", "fact", "hint", "file", "line"}
@@ -95,10 +99,10 @@ def test_what_would_lose_the_run_is_not_sent(traindeck: Traindeck, project: Path
     for fault, (changes, words) in REFUSED.items():
         sets = [word for change in changes for word in ("--set", change)]
         answer = traindeck("job", "submit", project, *sets, "--yes", "--json").must_be(1)
-        assert "nothing was submitted" in answer.error["title"] and words in answer.error["hint"], fault
+        assert "othing was submitted" in answer.error["title"] and words in told(answer), fault
     for script in ("print((\n", "<!DOCTYPE html>\n<html><body>404</body></html>\n"):
         (project / "train.py").write_text(script, encoding="utf-8")
-        assert "train.py" in traindeck("job", "submit", project, "--yes", "--json").must_be(1).error["hint"]
+        assert "train.py" in told(traindeck("job", "submit", project, "--yes", "--json").must_be(1))
     assert traindeck("job", "ls", "--json").must_be(0).document == []
 
 
@@ -108,7 +112,7 @@ def test_a_folder_that_a_run_writes_to_is_nobody_elses(traindeck: Traindeck, pro
     traindeck("job", "submit", project, *shared, "--yes").must_be(0)
     try:
         answer = traindeck("job", "submit", project, *shared, "--yes", "--json").must_be(1)
-        assert "is writing to obs://mine/shared/" in answer.error["hint"]
+        assert "is writing to obs://mine/shared/" in told(answer)
         assert len(traindeck("job", "ls", "--json").document) == 1
     finally:
         traindeck("job", "stop", "last").must_be(0)
@@ -138,12 +142,19 @@ def test_fixes_are_shown_and_leave_the_remarks(traindeck: Traindeck, project: Pa
     assert (project / "job.toml").read_text("utf-8") == before.replace("{runn}", "{run}")
 
 
+def test_a_bucket_that_is_missing_is_made_where_none_is_called_alike(traindeck: Traindeck, project: Path) -> None:
+    with_output(project, "obs://quite-another-name/out/{run}/")
+    assert of(traindeck("job", "check", project, "--json").must_be(1), "buckets")["level"] == "red"
+    fixed = traindeck("job", "check", project, "--fix", "--yes", "--json").must_be(0)
+    assert "Create the bucket quite-another-name" in fixed.said and of(fixed, "buckets")["level"] == "green"
+
+
 def test_what_is_gone_since_is_named_before_a_rerun(traindeck: Traindeck, project: Path) -> None:
     traindeck("job", "submit", project, "--wait").must_be(0)
     traindeck("obs", "rm", "obs://mine/data/x.csv", "--yes").must_be(0)
     traindeck("obs", "cp", "x.csv", "obs://mine/data-2/x.csv").must_be(0)
     answer = traindeck("job", "rerun", "last", "--yes", "--json").must_be(1)
-    assert "obs://mine/data/ does not exist" in answer.error["hint"]
+    assert "obs://mine/data/ does not exist" in told(answer)
     assert len(traindeck("job", "ls", "--json").document) == 1
     again = traindeck("job", "rerun", "last", "--set", "inputs.data_url=obs://mine/data-2/", "--wait", "--json")
     assert json.loads(again.must_be(0).out)["state"] == "Completed"

@@ -173,7 +173,8 @@ async def objects(walk: Walk) -> None:
     await hands.click(view.search)
     await hands.type("nothing is called so")
     await walk.look("nothing found")
-    await walk.leave()
+    await hands.press(Qt.Key.Key_A, _CTRL)
+    await hands.press(Qt.Key.Key_Delete)
 
 
 async def look_at_empty_bucket(walk: Walk) -> None:
@@ -285,6 +286,7 @@ async def settings(walk: Walk) -> None:
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), SettingsPage))
     page = hands.window.tabs.currentWidget()
     assert isinstance(page, SettingsPage)
+    await hands.until(page.search.hasFocus)
     await hands.press(Qt.Key.Key_F11)
     await walk.look_down("settings", page)
     await hands.press(Qt.Key.Key_F11)

@@ -112,6 +112,8 @@ class Walk:
             action = next(one for one in menu.actions() if _entry_words(one) == words)
             await self.hands.click(menu, menu.actionGeometry(action).center())
             await self.hands.until(lambda: QApplication.activePopupWidget() is None)
+            if words.endswith("…"):
+                await self.hands.until(lambda: self.hands.dialog() is not None)
             await self.look_at_dialog(f"{over}, {words}")
             await self.leave()
             await back()

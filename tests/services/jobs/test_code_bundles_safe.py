@@ -22,6 +22,7 @@ from traindeck.domain.errors import AppError, Conflict, LocalTrouble, NotFound
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.jobs.code_blobs import BlobStore
 from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_manifests import Bundle
 
 FREEZER = """
@@ -304,7 +305,7 @@ def test_a_folder_that_is_being_deleted_is_never_frozen_in_part(store: Path, cod
 
         claim = store / "claims" / "one"
         try:
-            bundle = CodeBundles(store, calls)._freeze(code, "f5.py", (), claim, Meanwhile(delete))
+            bundle = CodeBundles(store, calls)._freeze(code, "f5.py", (), CodeLimits(), claim, Meanwhile(delete))
         except AppError:
             continue
         # Either as it was before, or as it is after; never something in between.

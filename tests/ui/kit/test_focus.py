@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QStringListModel, Qt
-from PySide6.QtGui import QColor, QImage, QKeySequence, QShortcut
+from PySide6.QtGui import QColor, QImage, QKeySequence, QShortcut, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -161,6 +161,25 @@ async def test_a_selection_is_paler_while_something_else_has_the_focus(theme: Th
         image = view.grab().toImage()
         assert count(image, theme.color("selection")) == 0
         assert count(image, theme.color("selection_idle")) > 100
+
+
+async def test_what_can_be_unfolded_is_paler_to_its_left_edge(theme: Theme, qtbot: QtBot) -> None:
+    tree, other, window, model = Tree(), QPushButton("elsewhere"), QWidget(), QStandardItemModel()
+    bucket = QStandardItem("bucket")
+    bucket.appendRow(QStandardItem("folder"))
+    model.appendRow(bucket)
+    tree.setModel(model)
+    qtbot.addWidget(window)
+    column = QVBoxLayout(window)
+    column.addWidget(tree)
+    column.addWidget(other)
+    window.show()
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    tree.setCurrentIndex(model.index(0, 0))
+    other.setFocus()
+    await until(other.hasFocus)
+    assert count(tree.grab().toImage(), theme.color("selection")) == 0
 
 
 async def test_letters_that_follow_one_another_look_for_a_row_and_are_no_command(theme: Theme, qtbot: QtBot) -> None:

@@ -97,6 +97,8 @@ async def test_a_bucket_keeps_five_rows_in_a_low_window(
         window.reset_layout()
         await until(lambda: whole_rows(view) >= _LEAST_ROWS)
         first = bytes(window.saveState().data())
+        notices = window.findChild(QToolBar, "notices")
+        assert notices is not None and not notices.isVisible(), "there is nothing to say"
         window.show_dock("log")  # it is asked for: then it is there, with the keyboard
         await until(lambda: log_lines(window) >= 5)
         window.show_dock("transfers")

@@ -16,7 +16,7 @@ from traindeck.domain.jobs.checks import CheckLevel, document_of
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.parameter_text import parameters_in
 from traindeck.domain.jobs.validation import remarks
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.texts import Text, say, say_count, text
 
 if TYPE_CHECKING:
     from traindeck.domain.jobs.checks import CheckFinding
@@ -44,6 +44,9 @@ async def check(call: Call) -> int:
         call.output.document(document_of(report))
     else:
         print_findings(call.output.line, report.findings)
+    left = len(report.of(CheckLevel.NOT_CHECKED))
+    if left:
+        call.output.note(say_count("{count} check could not be made.", "{count} checks could not be made.", left))
     return FAILED if report.is_red else DONE
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli import terminal
 from traindeck.cli.main import Call
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.checks import CheckFinding, CheckFix, CheckLevel, CheckReport, fixed
+from traindeck.domain.jobs.checks import CheckFix, CheckLevel, CheckReport, fixed
 from traindeck.domain.texts import say, text
 from traindeck.runtime.files import text_in, write_whole
 
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 
 
 async def mended(call: Call, core: RunCore, file: Path, base: Path, report: CheckReport) -> CheckReport:
-    """Change the file by the likeliest fix of each finding, once that is confirmed, and check again."""
-    fixes = [fix for fix in map(_fix_of, report.of(CheckLevel.RED, CheckLevel.AMBER)) if fix is not None]
+    """Mend by the likeliest fix of each finding, once that is confirmed, and check again."""
+    fixes = [one.fixes[0] for one in report.of(CheckLevel.RED, CheckLevel.AMBER) if one.fixes]
     if not fixes:
-        call.output.note(say("Nothing can be fixed in the job file."))
+        call.output.note(say("Nothing of this can be fixed here."))
         return report
     spec = report.spec
     for fix in fixes:
         spec = fixed(spec, fix)
-        for field, value in fix.changes:
-            call.output.note(say("{fix}: {field} = {value}", fix=fix.words, field=field, value=value))
-    without = text("The job file was not changed.")
-    if not terminal.is_meant(call.options, without, say("Change {file}?", file=str(file))):
+        call.output.note(_told(fix))
+    if not terminal.is_meant(call.options, text("Nothing was changed."), say("Change this in {file}?", file=str(file))):
         return report
-    write_whole(file, job_file.rewritten(text_in(file), spec).encode())
+    for fix in fixes:
+        await core.checks.mend(report.profile, fix)
+    if spec != report.spec:
+        write_whole(file, job_file.rewritten(text_in(file), spec).encode())
     return await core.checks.check(spec, base, report.profile)
 
 
-def _fix_of(finding: CheckFinding) -> CheckFix | None:
-    return next((fix for fix in finding.fixes if fix.changes), None)
+def _told(fix: CheckFix) -> str:
+    changes = ", ".join(f"{field} = {value}" for field, value in fix.changes)
+    return say("{fix}: {changes}", fix=fix.words, changes=changes) if changes else say(fix.words)

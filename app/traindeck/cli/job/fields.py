@@ -13,7 +13,7 @@ async def fields(call: Call) -> int:
     if call.output.json_wanted:
         call.output.document([_document(field) for field in FIELDS])
     else:
-        rows = [(field.place, say(field.kind.words), _limits(field), say(field.help)) for field in FIELDS]
+        rows = [(field.place, say(field.kind.words), _limits(field), _meaning(field)) for field in FIELDS]
         call.output.table([say("Key"), say("Value"), say("Limits"), say("Meaning")], rows)
     return DONE
 
@@ -44,4 +44,8 @@ def _limits(field: FormField) -> str:
         return f"{limits.lowest}–{limits.highest}" if limits.highest is not None else f"≥ {limits.lowest}"
     if limits.longest is not None:
         return f"≤ {limits.longest}"
-    return ", ".join(limits.choices)
+    return ""
+
+
+def _meaning(field: FormField) -> str:
+    return ": ".join(part for part in (say(field.help), ", ".join(field.limits.choices)) if part)

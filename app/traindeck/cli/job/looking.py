@@ -23,7 +23,7 @@ _LARGE_BYTES = 1_000_000
 
 async def show_what_would_go(call: Call, core: RunCore, spec: JobSpec, base: Path) -> int:
     look = await core.submission.look(spec, base, call.options.profile)
-    over = look.tree.over(core.submission.bundles.limits)
+    over = look.tree.over(await core.submission.limits_of(core.submission.profile_for(spec, call.options.profile)))
     if call.output.json_wanted:
         call.output.document(_document(look) | {"over": [{"limit": one.limit.value, "found": one.found,
             "most": one.most, "folder": one.folder} for one in over]})  # fmt: skip

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from traindeck.domain.errors import AppError, InvalidInput
+from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, count_text, text
@@ -51,9 +51,6 @@ class CheckFinding:
     """When the services were asked about it; None: it was found on this computer."""
 
 
-_ORDER = tuple(CheckLevel)
-
-
 @dataclass(frozen=True, slots=True)
 class CheckReport:
     """All findings about one form, in the order of the checks."""
@@ -61,13 +58,11 @@ class CheckReport:
     spec: JobSpec
     profile: str
     findings: tuple[CheckFinding, ...]
+    refused: KeysRefused | None = None
+    """The service does not take the keys: with others all may be well."""
 
     def of(self, *levels: CheckLevel) -> tuple[CheckFinding, ...]:
         return tuple(finding for finding in self.findings if finding.level in levels)
-
-    @property
-    def worst(self) -> CheckLevel:
-        return min((finding.level for finding in self.findings), key=_ORDER.index, default=CheckLevel.GREEN)
 
     @property
     def is_red(self) -> bool:
@@ -104,14 +99,16 @@ class ChecksFailed(InvalidInput):
 
     def __init__(self, report: CheckReport) -> None:
         red = report.of(CheckLevel.RED)
-        super().__init__(
-            count_text(
-                "{count} check failed, so nothing was submitted.",
-                "{count} checks failed, so nothing was submitted.",
-                len(red),
-            ),
-            listed(red),
+        title = count_text(
+            "{count} check failed, so nothing was submitted.",
+            "{count} checks failed, so nothing was submitted.",
+            len(red),
         )
+        if len(red) == 1:
+            title = text("Nothing was submitted: {fact}", fact=red[0].fact)
+            super().__init__(title, red[0].hint or text("Check the job again when this is corrected."))
+        else:
+            super().__init__(title, listed(red))
         self.report = report
 
 

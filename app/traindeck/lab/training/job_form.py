@@ -25,7 +25,6 @@ ASCEND_ENGINE = "Ascend-Powered-Engine"
 # The service starts their scripts by mpirun.
 MPI_ENGINES = ("Horovod", "MPI")
 USER_HOME = PurePosixPath("/home/ma-user")
-MAX_CODE_FILES = 1000
 MAX_CODE_DEPTH = 32
 MAX_CODE_BYTES = 5 * 1024**3
 
@@ -89,8 +88,11 @@ class JobForm:
         return self.flavor.cards if self.engine.name == ASCEND_ENGINE and not self.command else 1
 
 
-def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets) -> JobForm:
-    """The form in `body`; raises RefusedError. Asks the buckets for the code, so it may take a moment."""
+def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets, code_entries: int) -> JobForm:
+    """The form in `body`; raises RefusedError. Asks the buckets for the code, so it may take a moment.
+
+    `code_entries`: how many files and folders the code may have.
+    """
     if body.get("kind") != "job":
         raise RefusedError("0104", "kind must be 'job': the Lab runs training jobs only")
     metadata = object_in(body, "metadata")
@@ -122,7 +124,7 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
 
     code, boot_file = None, None
     if not is_own_launch or text_in(algorithm, "code_dir"):
-        code, files = _code(text_in(algorithm, "code_dir"), buckets)
+        code, files = _code(text_in(algorithm, "code_dir"), buckets, code_entries)
         boot_file = None if is_own_launch else _boot_file(text_in(algorithm, "boot_file"), code, files)
     check_schedule_policy(object_in(spec, "schedule_policy"))
     _check_volumes(list_in(spec, "volumes"))
@@ -248,7 +250,7 @@ def _environments(given: Mapping[str, Any]) -> dict[str, str]:
     return dict(given)
 
 
-def _code(url: str, buckets: OwnBuckets) -> tuple[ObsPath, set[str]]:
+def _code(url: str, buckets: OwnBuckets, most_entries: int) -> tuple[ObsPath, set[str]]:
     """The code directory and the files in it, named from there."""
     code = _parsed(url, "2802", f"the code directory {url!r} is not an OBS path")
     if code.name in (".", ".."):
@@ -265,8 +267,8 @@ def _code(url: str, buckets: OwnBuckets) -> tuple[ObsPath, set[str]]:
             folders.update("/".join(elements[:count]) for count in range(1, len(elements)))
             (folders if key.endswith("/") else files).add("/".join(elements))
             size += info.size
-            if len(files) + len(folders) > MAX_CODE_FILES:
-                raise RefusedError("2759", f"the code directory holds more than {MAX_CODE_FILES} files and folders")
+            if len(files) + len(folders) > most_entries:
+                raise RefusedError("2759", f"the code directory holds more than {most_entries} files and folders")
             if size > MAX_CODE_BYTES:
                 raise RefusedError("2761", "the code directory is larger than 5 GB")
     except ObsError as error:

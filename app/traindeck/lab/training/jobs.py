@@ -173,8 +173,9 @@ class JobService:
     def create(self, account: LabAccount, body: Mapping[str, Any]) -> JobRecord:
         buckets = OwnBuckets(self._objects, account.domain_id)
         body = self._with_algorithm(account, body)
-        form = read_form(body, self.catalogue, buckets)
-        form = replace(form, has_obs_urls=form.engine.v1_compatible and _settings(self._root).obs_urls)
+        settings = _settings(self._root)
+        form = read_form(body, self.catalogue, buckets, settings.code_entries)
+        form = replace(form, has_obs_urls=form.engine.v1_compatible and settings.obs_urls)
         held_by = hold(self._faults, form.flavor)
         quota = self.records.quota(account.project_id)
         if self.records.count(account.project_id) >= quota:

@@ -12,7 +12,11 @@ from traindeck.lab.training.job_records import EventText
 SETTINGS = "lab.toml"
 _UNREADABLE = EventText("{path} cannot be read: {reason}", "无法读取 {path}：{reason}")
 _SWITCHES = ("container_paths", "obs_urls")
-_NUMBERS = {"parallel_jobs": (1, 1000), "clock": (0.001, 1_000_000), "metrics_interval_s": (0.01, 3600)}
+_NUMBERS = {
+    "parallel_jobs": (1, 1000), "clock": (0.001, 1_000_000), "metrics_interval_s": (0.01, 3600),
+    "code_entries": (1, 100_000),
+}  # fmt: skip
+_WHOLE = ("parallel_jobs", "code_entries")
 
 
 class SettingsError(Exception):
@@ -32,6 +36,8 @@ class LabSettings:
     clock: float = 1.0
     metrics_interval_s: float = 60.0
     container_paths: bool = True
+    # How many files and folders the code of a job may have; as many as the service takes, unless said otherwise.
+    code_entries: int = 1000
     # Whether the engines of the older service hand their scripts OBS addresses, as that service did, not folders.
     obs_urls: bool = False
 
@@ -63,7 +69,7 @@ def read_settings(root: Path) -> LabSettings:
 
 def _number(path: Path, name: str, value: Any) -> Any:
     low, high = _NUMBERS[name]
-    kinds = int if name == "parallel_jobs" else int | float
+    kinds = int if name in _WHOLE else int | float
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
         raise _refused(
             path, f"{name} must be a number from {low} to {high}", f"{name} 必须是 {low} 到 {high} 之间的数字"

@@ -32,7 +32,6 @@ from traindeck.services.transfers.bodies import look, stretch
 from traindeck.services.transfers.pace import RateLimit
 
 _MOST_READ = 1 << 19
-_OF_THE_SERVICE = CodeLimits()
 _TRIES = 3
 _CLAIM_S = 24 * 3600.0
 _ID = re.compile("[0-9a-f]{32}")
@@ -72,7 +71,6 @@ class CodeBundles:
         self,
         folder: Path,
         calls: BlockingCalls,
-        limits: CodeLimits = _OF_THE_SERVICE,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._folder = folder
@@ -82,7 +80,6 @@ class CodeBundles:
         self._sent = SentBlobs(folder / "sent")
         self._calls = calls
         self._clock_ns = clock_ns
-        self.limits = limits
 
     async def look(self, folder: Path, ignore: Sequence[str], where: str = "") -> CodeLook:
         """What would be frozen; nothing is refused, for it may still be only looked at."""
@@ -93,10 +90,14 @@ class CodeBundles:
         return await self._calls.run(lambda token: self._side_of(folder, ignore, token))
 
     @asynccontextmanager
-    async def frozen(self, folder: Path, boot: str, ignore: Sequence[str]) -> AsyncIterator[Bundle]:
+    async def frozen(
+        self, folder: Path, boot: str, ignore: Sequence[str], limits: CodeLimits | None = None
+    ) -> AsyncIterator[Bundle]:
         """Keep what is in `folder` now; what the user edits afterwards changes nothing. Nobody drops it inside."""
         async with self._claim() as claim:
-            yield await self._calls.run(lambda token: self._freeze(folder, boot, ignore, claim, token))
+            yield await self._calls.run(
+                lambda token: self._freeze(folder, boot, ignore, limits or CodeLimits(), claim, token)
+            )
 
     @asynccontextmanager
     async def again(self, bundle_id: str) -> AsyncIterator[Bundle]:
@@ -206,11 +207,13 @@ class CodeBundles:
             places[entry.path] = place
         return CodeSide(contents, places)
 
-    def _freeze(self, folder: Path, boot: str, ignore: Sequence[str], claim: Path, token: CancelToken) -> Bundle:
+    def _freeze(
+        self, folder: Path, boot: str, ignore: Sequence[str], limits: CodeLimits, claim: Path, token: CancelToken
+    ) -> Bundle:
         tree = scanned(folder, ignore, token)
         git = origin_of(tree.root, token)
         for _ in range(_TRIES):
-            self._check(tree, boot)
+            _check(tree, boot, limits)
             bundle = self._bundle(tree, git, self._stamps.of(tree.root), token)
             before, tree = tree, scanned(folder, ignore, token)
             # What is deleted, or comes, while the others are read would make a folder that never was.
@@ -220,15 +223,6 @@ class CodeBundles:
             text("Files were created or deleted in “{folder}” while the code was read.", folder=str(tree.root)),
             text("Wait until nothing writes there, then submit again. Nothing was submitted."),
         )
-
-    def _check(self, tree: CodeTree, boot: str) -> None:
-        """Raise what keeps it from being the code of a job."""
-        _check_boot(tree, boot)
-        if tree.refused:
-            raise _cannot_go(tree.refused[0])
-        if over := tree.over(self.limits):
-            words = text("Add data and results to “ignore”, or select a folder that contains only code.")
-            raise InvalidInput(over[0].words(), words)
 
     def _kept(self, bundle: Bundle, tree: CodeTree, claim: Path, token: CancelToken) -> Bundle:
         """Write it down, once all that it is made of is there."""
@@ -371,6 +365,16 @@ def text_in_blob(place: Path) -> CodeText:
     if b"\0" in content:
         return CodeText(None)
     return CodeText(content[:_MOST_READ].decode("utf-8-sig", "replace"), len(content) <= _MOST_READ)
+
+
+def _check(tree: CodeTree, boot: str, limits: CodeLimits) -> None:
+    """Raise what keeps it from being the code of a job."""
+    _check_boot(tree, boot)
+    if tree.refused:
+        raise _cannot_go(tree.refused[0])
+    if over := tree.over(limits):
+        words = text("Add data and results to “ignore”, or select a folder that contains only code.")
+        raise InvalidInput(over[0].words(), words)
 
 
 def _check_boot(tree: CodeTree, boot: str) -> None:

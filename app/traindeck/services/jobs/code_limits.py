@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,6 +23,14 @@ class CodeLimits:
     entries: int = 1_000
     size_bytes: int = 5_000_000_000
     depth: int = 32
+
+
+LimitsOf = Callable[[str], Awaitable[CodeLimits]]
+"""What the target of an account takes."""
+
+
+async def of_the_service(_: str) -> CodeLimits:
+    return CodeLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, safely
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.code_bundles import NO_CODE, CodeBundles, CodeLook
+from traindeck.services.jobs.code_limits import LimitsOf, of_the_service
 from traindeck.services.jobs.code_manifests import Bundle
 from traindeck.services.jobs.code_tree import FrozenCode
 from traindeck.services.jobs.code_upload import CodePlaces, OnStage, place_of_blobs, send_code
@@ -57,7 +58,7 @@ _THROTTLED_AT_MOST_S = 300.0
 Accept = Callable[[CheckReport], Awaitable[bool]]
 """Asks whoever is there whether the job is to be sent in spite of what is amber."""
 
-Gate = Callable[[JobSpec, Path, str, FrozenCode | None, Accept], Awaitable[tuple[AcceptedFinding, ...]]]
+Gate = Callable[[JobSpec, Path, Connection, FrozenCode | None, Accept], Awaitable[tuple[AcceptedFinding, ...]]]
 """Looks at a job before anything of it leaves: the form, what its folder is relative to, the account, and the frozen
 code of an earlier run. Raises what keeps it from being sent; the answer is what was accepted."""
 
@@ -114,6 +115,7 @@ class Submission:
     gate: Gate
     accept: Accept = nobody_accepts
     accept_beside: AcceptBeside = nobody_accepts
+    limits_of: LimitsOf = of_the_service
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
     bring_code: Callable[[Run], Awaitable[Run]] | None = None
@@ -148,15 +150,15 @@ class Submission:
         return await self.bundles.look((base / spec.code_folder).absolute(), spec.ignore, where)
 
     async def _submit(self, spec: JobSpec, base: Path, profile: str, parent: str, stage: OnStage) -> Run:
-        stage(text("Checking the job…"))
-        accepted = await self.gate(spec, base, profile, None, self.accept)
+        accepted = await self._accepted(spec, base, profile, None, stage)
         validation.refuse(validation.validate(spec))
         if not spec.has_own_code:
             return await self._send_new(spec, profile, NO_CODE, parent, accepted, stage)
         stage(text("Freezing the code…"))
         # Kept whole, so that the form of an old run still knows its folder.
         spec = replace(spec, code_folder=str((base / spec.code_folder).absolute()))
-        async with self.bundles.frozen(Path(spec.code_folder), spec.boot, spec.ignore) as bundle:
+        limits = await self.limits_of(profile)
+        async with self.bundles.frozen(Path(spec.code_folder), spec.boot, spec.ignore, limits) as bundle:
             return await self._send_new(spec, profile, bundle, parent, accepted, stage)
 
     async def rerun(
@@ -179,9 +181,8 @@ class Submission:
         if code is CodeOf.NOW or not spec.has_own_code:
             return await self._submit(spec, Path(spec.code_folder), before.profile, before.id, stage)
         async with self.bundles.again(before.bundle) as bundle:
-            stage(text("Checking the job…"))
             frozen = self.bundles.as_code(bundle)
-            accepted = await self.gate(spec, Path(spec.code_folder), before.profile, frozen, self.accept)
+            accepted = await self._accepted(spec, Path(spec.code_folder), before.profile, frozen, stage)
             validation.refuse(validation.validate(spec))
             return await self._send_new(spec, before.profile, bundle, before.id, accepted, stage)
 
@@ -193,6 +194,15 @@ class Submission:
             if (one.profile, one.spec.name) == (run.profile, run.spec.name)
             and (one.state is RunState.UNCONFIRMED or (one.state is RunState.SUBMITTING and one.id not in self.begun))
         ]
+
+    async def _accepted(
+        self, spec: JobSpec, base: Path, profile: str, frozen: FrozenCode | None, stage: OnStage
+    ) -> tuple[AcceptedFinding, ...]:
+        async def look(connection: Connection) -> tuple[AcceptedFinding, ...]:
+            return await self.gate(spec, base, connection, frozen, self.accept)
+
+        stage(text("Checking the job…"))
+        return await self.connections.work(profile, look, lambda: stage(_NO_KEYS))
 
     async def settle(self) -> list[Run]:
         """Find out what became of submissions whose program is gone; the answer is those of which it is known by this.

@@ -26,7 +26,7 @@ from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.dialogs import closing
 from traindeck.ui.kit.fields import label_of
-from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, scrolling, take_out
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, on_one_line, scrolling, take_out
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
@@ -90,7 +90,9 @@ class CheckCard(QFrame):
         mark.setToolTip(say(verdict))
         words = say(check.fact) if check.hint is None else f"{say(check.fact)} {say(check.hint)}"
         fact = help_label(words, "dim" if check.is_running else "")
-        for column, part in enumerate((mark, label(say(check.title), "strong"), fact)):
+        title = label(say(check.title), "strong")
+        on_one_line(title, fact)
+        for column, part in enumerate((mark, title, fact)):
             self._place(part, row, column)
 
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from traindeck.ui.kit.layouts import column_of, label, scrolling
+from traindeck.ui.kit.layouts import column_of, label, on_one_line, scrolling
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 
 Pressed = Callable[..., object] | SignalInstance
@@ -57,6 +57,7 @@ class Facts(QWidget):
         for (name, value), (left, right) in zip(facts, self._labels, strict=True):
             left.setText(name)
             right.setText(value)
+            on_one_line(left, right)
         self.setVisible(bool(facts))
 
 

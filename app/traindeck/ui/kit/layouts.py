@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextLayout
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -90,6 +91,22 @@ def scrolling(inside: QWidget) -> QScrollArea:
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     return area
+
+
+def on_one_line(*labels: QLabel) -> None:
+    """Beside one another at the top: signs of another font, as Chinese ones, make a line begin lower."""
+    ascents = [_ascent(one) for one in labels]
+    for one, ascent in zip(labels, ascents, strict=True):
+        one.setContentsMargins(0, round(max(ascents) - ascent), 0, 0)
+
+
+def _ascent(one: QLabel) -> float:
+    words = QTextLayout(one.text().partition("\n")[0] or " ", one.font())
+    words.beginLayout()
+    line = words.createLine()
+    words.endLayout()
+    ascent: float = line.ascent()
+    return ascent
 
 
 def label(words: str = "", role: str = "", *, wraps: bool = False, copies: bool = False) -> QLabel:

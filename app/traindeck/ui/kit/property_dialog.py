@@ -25,6 +25,7 @@ __all__ = ["PropertyDialog", "PropertyDialogs", "PropertyPage"]
 
 _SIZE = (108 * SPACE, 76 * SPACE)
 _LIST_WIDTH = 21 * SPACE
+_BESIDE_TITLE = 8 * SPACE  # icon and margins
 _LINE = 34
 
 
@@ -66,13 +67,14 @@ class PropertyDialog(QDialog):
 
     def _lay_out(self, title: str, address: str) -> None:
         set_role(self.list, "pages")
-        self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName(say("Pages"))
         self.list.setUniformItemSizes(True)
         for place in self.places:
             item = QListWidgetItem(place.page.title, self.list)
             item.setSizeHint(QSize(0, _LINE))
             self.stack.addWidget(place)
+        longest = max(self.fontMetrics().horizontalAdvance(f"{place.page.title} •") for place in self.places)
+        self.list.setFixedWidth(max(_LIST_WIDTH, longest + _BESIDE_TITLE))
         inset = SPACE + HALF
         heading, where = label(title, "heading"), ElidedLabel(address, "dim")
         top = column_of(heading, where, margins=(2 * SPACE, inset, 2 * SPACE, inset), spacing=2)

@@ -134,6 +134,8 @@ QTreeView::item:selected:!active, QListView::item:selected:!active, QTableView::
     background: $selection_idle; color: $text;
 }
 QTreeView::item:focus, QListView::item:focus, QTableView::item:focus { border: 1px solid $link; padding: 2px 3px; }
+QTreeView::branch:selected { background: $selection; }
+QTreeView::branch:selected:!active { background: $selection_idle; }
 QTreeView::branch:has-children:closed { image: url(theme:chevron-right.svg); }
 QTreeView::branch:has-children:open { image: url(theme:chevron-down.svg); }
 QHeaderView { background: $surface; border: none; }

@@ -32,6 +32,7 @@ class LabFeature(Feature):
 
     def open(self) -> None:
         self.shell.window.open_tab(_PAGE, say("The Lab"), self._page)
+        self.shell.window.give_page_keys()
 
     def restore(self, page: object) -> bool:
         if page == _PAGE:

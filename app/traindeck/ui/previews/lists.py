@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from traindeck.domain.previews import ArchiveMember, Fact, MemberKind, TablePage, Tensor, shape_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import moment_words, say
-from traindeck.ui.kit.layouts import column_of
+from traindeck.ui.kit.layouts import column_of, on_one_line
 from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index, TitledModel, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
 
@@ -262,6 +262,7 @@ class ListPane(QWidget, Generic[Row]):
                 one.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             value.setWordWrap(True)
             set_role(label, "dim")
+            on_one_line(label, value)
             self._form.addRow(label, value)
         self._about.setVisible(bool(facts))
         self._about.setFixedHeight(min(_FACTS_HEIGHT, self._form.totalSizeHint().height() + 2))

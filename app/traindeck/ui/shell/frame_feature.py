@@ -104,6 +104,7 @@ class FrameFeature(Feature):
 
     def open_welcome(self) -> None:
         self.shell.window.open_tab(WELCOME, say("Welcome"), self._welcome)
+        self.shell.window.give_page_keys()
 
     def _close_welcome(self, _: Run) -> None:
         """It has done what it is for."""

@@ -76,8 +76,11 @@ class Menus(QObject):
             self._built = ids
         for command in self._commands.all():
             # What depends on the focus or on a selected word changes without a word to us. So a key always gets
-            # through, and is asked about when it comes; menus are asked when they open.
-            self._show(command, is_key_live=bool(command.shortcut) and command.id not in self._wanted)
+            # through, and is asked about when it comes; menus are asked when they open. This comes with every letter
+            # that is typed into the form: nobody is asked who has no key, no button and no mark.
+            is_button = command.id in self._wanted
+            if is_button or command.shortcut or command.checked is not None:
+                self._show(command, is_key_live=not is_button)
 
     def _show(self, command: Command, *, is_key_live: bool) -> None:
         action = self.actions[command.id]

@@ -38,6 +38,7 @@ class SettingsFeature(Feature):
         page = self.shell.window.open_tab(
             _PAGE, say("Settings"), lambda: SettingsPage(self._preferences, self.shell.theme, self.shell.tasks)
         )
+        self.shell.window.give_page_keys()
         self.shell.tasks.start("read the settings", self._preferences.load)
         if key and isinstance(page, SettingsPage):
             page.show_setting(key)

@@ -19,6 +19,7 @@ from traindeck.services.jobs.checks.frame import (
     red,
 )
 
+KEYS = "keys"
 _TURN_ON = text("Turn on automatic time. Requests are rejected from a difference of 15 minutes.")
 
 
@@ -103,7 +104,7 @@ _SAID = levels(CheckLevel.GREEN, CheckLevel.RED, CheckLevel.NOT_CHECKED)
 
 CHECKS = (
     JobCheck("clock", text("Clock"), _ACCOUNT, _clock, _SAID | {CheckLevel.AMBER}, is_remote=True),
-    JobCheck("keys", text("Keys"), _ACCOUNT, _keys, _SAID, is_remote=True),
+    JobCheck(KEYS, text("Keys"), _ACCOUNT, _keys, _SAID, is_remote=True),
     JobCheck("project", text("Project"), _ACCOUNT, _project, _SAID, is_remote=True),
     JobCheck("authorization", text("ModelArts"), _ACCOUNT, _authorised, _SAID, is_remote=True),
     JobCheck("quota", text("Quota of jobs"), _ACCOUNT, _quota, _SAID, is_remote=True),

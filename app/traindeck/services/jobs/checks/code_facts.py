@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.services.jobs.checks.python_source import MOST_BYTES, PythonSource, PythonVersion, python_source
+from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_tree import CodeEntry, CodeTree, FileStamp, FrozenCode, scan_code
 
 _MOST_KEPT = 20_000
@@ -43,6 +44,8 @@ class CodeFacts:
     memory: SourceMemory
     frozen: FrozenCode | None = None
     """The code as an earlier run had it, in place of the folder."""
+    limits: CodeLimits = field(default_factory=CodeLimits)
+    """What the target takes."""
     _tree: CodeTree | None = None
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -10,7 +10,6 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
-from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_rules import LARGE_BYTES, RuleSource
 from traindeck.services.jobs.code_tree import CodeEntry, EntryKind
 
@@ -58,7 +57,7 @@ async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
     if not job.spec.has_own_code:
         return []
     tree = await job.code.tree()
-    over = tree.over(CodeLimits())
+    over = tree.over(job.code.limits)
     if over:
         return [red(one.words(), _EXCLUDE, field="code_folder") for one in over]
     total = tree.total

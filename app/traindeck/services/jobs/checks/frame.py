@@ -124,7 +124,7 @@ async def run_checks(
         for check in checks:
             group.create_task(one(check))
     everything = (finding for check in checks for finding in results[check.id])
-    return CheckReport(job.spec, job.profile.name, tuple(everything))
+    return CheckReport(job.spec, job.profile.name, tuple(everything), job.service.keys_refused)
 
 
 def _kept(check: JobCheck, job: CheckedJob, known: CheckReport | None) -> Sequence[CheckFinding] | None:
@@ -147,7 +147,7 @@ async def _findings(check: JobCheck, job: CheckedJob) -> Sequence[CheckFinding]:
     except TimeoutError:
         answers = [_too_slow(check)]
     except AppError as error:
-        log.info("check %s: %s %s", check.id, error, error.detail)
+        log.debug("check %s: %s %s", check.id, error, error.detail)
         answers = [not_checked(text("Not checked: {reason}", reason=error.title), error.hint)]
     except Exception as error:
         log.exception("check %s", check.id)

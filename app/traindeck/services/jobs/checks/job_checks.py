@@ -6,16 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.domain.jobs.checks import CheckFix, CheckReport, ChecksFailed, NotAccepted
+from traindeck.domain.jobs.checks import CheckFix, CheckLevel, CheckReport, ChecksFailed, NotAccepted
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.jobs.checks.account import KEYS
 from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
 from traindeck.services.jobs.checks.code_facts import CodeFacts, SourceMemory
 from traindeck.services.jobs.checks.frame import CheckedJob, OnFindings, run_checks
 from traindeck.services.jobs.checks.service_facts import ServiceFacts
+from traindeck.services.jobs.code_limits import LimitsOf, of_the_service
 from traindeck.services.jobs.code_tree import FrozenCode
 
 if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connection
     from traindeck.services.jobs.checks.lab_limits import AskLabPython
     from traindeck.services.jobs.submission import Accept
 
@@ -27,6 +30,7 @@ class JobChecks:
     facts: ServiceFacts
     disk: BlockingCalls
     lab_python: AskLabPython | None = None
+    limits_of: LimitsOf = of_the_service
     memory: SourceMemory = field(default_factory=SourceMemory)
 
     async def check(
@@ -38,14 +42,18 @@ class JobChecks:
         known: CheckReport | None = None,
         found: OnFindings = lambda _: None,
         frozen: FrozenCode | None = None,
+        connection: Connection | None = None,
     ) -> CheckReport:
         """All findings. `known` is the report before, of which only what a change touches is looked at again.
 
         `frozen`: the code as an earlier run had it, of which nothing is left out any more.
         """
         code = CodeFacts((base / spec.code_folder).absolute(), spec.ignore, self.disk, self.memory, frozen)
+        code.limits = await self.limits_of(profile)
         account = self.facts.connections.profile(profile)
-        job = CheckedJob(spec, account, code, self.facts.of(profile), self.lab_python, is_again=frozen is not None)
+        job = CheckedJob(
+            spec, account, code, self.facts.of(profile, connection), self.lab_python, is_again=frozen is not None
+        )
         return await run_checks(ALL_CHECKS, job, known=known, found=found)
 
     async def mend(self, profile: str, fix: CheckFix) -> None:
@@ -56,7 +64,9 @@ class JobChecks:
 
 
 async def let_through(report: CheckReport, accept: Accept) -> None:
-    """Come back when the job may be sent; raises ChecksFailed or NotAccepted."""
+    """Come back when the job may be sent; raises ChecksFailed, NotAccepted or KeysRefused."""
+    if report.refused is not None and {one.check for one in report.of(CheckLevel.RED)} <= {KEYS}:
+        raise report.refused  # for who can give other keys, and goes on then
     if report.is_red:
         raise ChecksFailed(report)
     if report.to_accept and not await accept(report):

@@ -32,6 +32,7 @@ KEPT = timedelta(minutes=5)
 PLACES_KEPT = timedelta(seconds=30)
 NEVER = timedelta()
 _NEAR = 3
+_CONNECTION = ("connection",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,12 @@ class ServiceFacts:
     clock: Clock = utc_now
     kept: dict[tuple[Any, ...], tuple[datetime, Any]] = field(default_factory=dict)
 
-    def of(self, profile: str) -> AccountFacts:
-        """One round of questions to this account."""
-        return AccountFacts(profile, self, self.clock(), {}, defaultdict(asyncio.Lock))
+    def of(self, profile: str, connection: Connection | None = None) -> AccountFacts:
+        """One round of questions to this account, over the connection where there is one already."""
+        now = self.clock()
+        if connection is not None:
+            self.kept[(profile, *_CONNECTION)] = (now, connection)
+        return AccountFacts(profile, self, now, {}, defaultdict(asyncio.Lock))
 
     def forget(self, profile: str) -> None:
         """What was changed there is asked for anew."""
@@ -88,6 +92,12 @@ class AccountFacts:
     def noting(self) -> AccountFacts:
         """The same round, with an age of its own."""
         return AccountFacts(self.profile, self.facts, self.begun, self.failed, self.asking)
+
+    @property
+    def keys_refused(self) -> KeysRefused | None:
+        """Why nothing more was asked in this round."""
+        found = self.failed.get((self.profile,))
+        return found if isinstance(found, KeysRefused) else None
 
     def is_fresh(self, as_of: datetime | None) -> bool:
         return as_of is not None and self.facts.clock() - as_of < PLACES_KEPT
@@ -206,7 +216,7 @@ class AccountFacts:
 
     async def _connection(self) -> Connection:
         """Opened once in a round: each time the keyring is asked, or the Lab whether it runs."""
-        return await self._told(("connection",), lambda: self.facts.connections.open(self.profile), NEVER)
+        return await self._told(_CONNECTION, lambda: self.facts.connections.open(self.profile), NEVER)
 
     async def _storage(self) -> ObsStorage:
         return (await self._connection()).storage

@@ -11,8 +11,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from traindeck.domain.errors import DiskFull, Unwritable
 from traindeck.domain.settings import APP_LOG
-from traindeck.runtime.files import our_file, our_folder
+from traindeck.runtime.files import local_errors, our_file, our_folder
 from traindeck.runtime.log_lines import LogLines
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def log_to(path: Path, most_bytes: Callable[[], int] = lambda: APP_LOG.default) 
     While another program has that file, one with a number after its name is taken: two cannot rotate the same file,
     and Windows would not let them. A thread of its own writes: a slow disk holds up nobody who has something to say.
     """
-    with suppress(OSError):  # what cannot be logged stops nobody
+    with suppress(DiskFull, Unwritable), local_errors(path):  # then nothing is logged
         our_folder(path.parent)
     handler = _Late(partial(_in_thread, path, most_bytes))
     handler.addFilter(_is_heard)

@@ -67,7 +67,7 @@ def test_a_job_from_the_first_file_to_the_fetched_outputs(
     assert names == {"metrics.json", "model.json", "ckpt/epoch-001.json"}
     json.loads((tmp_path / "结果" / "metrics.json").read_text(encoding="utf-8"))
 
-    removed = program("job", "rm", again["run"], "--json").must_be(0).document
+    removed = program("job", "rm", again["run"], "--yes", "--json").must_be(0).document
     assert removed["removed"] is True
     assert "epoch 1/1" in (tmp_path / "home" / "runs" / again["run"] / "log" / "worker-0.log").read_text("utf-8")
     assert [run["run"] for run in program("job", "ls", "--json").document] == [listed["run"]]

@@ -15,7 +15,7 @@ from support.servers.faults import Answer
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from support.waiting import until
-from support.work_bench import SHOWS, Bench, bad_line, code_in, count, over, spec
+from support.work_bench import SEARCHES, SHOWS, Bench, bad_line, code_in, count, over, spec
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound, ServiceTrouble, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
@@ -268,18 +268,21 @@ async def test_nothing_is_asked_when_nothing_is_live(lab: LabProcess, way: Way, 
 
 
 async def test_an_open_submission_is_looked_for_until_it_is_found(
-    way: Way, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_watch, "_SETTLE_S", (0.05, 0.1))
-    async with Bench(tmp_path / "home", way, look_ups_s=()) as bench:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way), look_ups_s=()) as bench:
         await bench.prepare()
         run = await bench.submitted(code)
-        await bench.records.change(run.id, state=RunState.UNCONFIRMED, name="not there yet", job_id="", phase="")
+        await bench.records.change(run.id, state=RunState.UNCONFIRMED, job_id="", phase="")
+        proxy.only = SEARCHES
+        proxy.faults.extend([Answer(500, b"broken")] * 500)
         bench.watch_runs()
-        await asyncio.sleep(0.3)
+        asked = count(proxy, SEARCHES)
+        await until(lambda: count(proxy, SEARCHES) >= asked + 6)
         still = await bench.records.get(run.id)
-        assert still is not None and still.state is RunState.UNCONFIRMED
-        await bench.records.change(run.id, name=run.name)
+        assert still is not None and still.state is RunState.UNCONFIRMED  # nobody could be asked
+        proxy.faults.clear()
         assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
 
 
@@ -298,6 +301,18 @@ async def test_a_lab_killed_while_a_job_runs_ends_it_as_abnormal(tmp_path: Path,
             bench._way = Way.to(own, calls)
             bench.watch.wake()
             assert (await bench.watch.until_over(run.id)).state is RunState.ABNORMAL
+
+
+async def test_why_a_job_could_not_be_run_is_asked_of_its_events(tmp_path: Path, calls: BlockingCalls) -> None:
+    with LabProcess(tmp_path / "own" / "root") as own:
+        way = Way.to(own, calls)
+        async with Bench(tmp_path / "home", way) as bench:
+            await bench.prepare()
+            bench.watch_runs()
+            (tmp_path / "own" / "root" / "lab.toml").write_text("[engines\n")
+            run = await bench.watch.until_over((await bench.submitted(code_in(tmp_path / "code"))).id)
+            assert run.state is RunState.ABNORMAL
+            assert "lab.toml" in str(run.reason) and "line 1" in str(run.reason)
 
 
 async def test_waiting_for_a_run_that_is_not_on_record_says_so(way: Way, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from traindeck.domain.texts import spoken
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.dialogs import Question
-from traindeck.ui.kit.fields import PairTable
+from traindeck.ui.kit.pair_table import PairTable
 from traindeck.ui.kit.property_dialog import PropertyDialog
 from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.lab.lab_page_view import LabPageView

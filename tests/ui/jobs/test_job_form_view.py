@@ -312,7 +312,7 @@ async def test_edit_again_marks_what_differs(tmp_path: Path, theme: Theme, qtbot
         qtbot.mouseClick(on.bar.submit, Qt.MouseButton.LeftButton)
         await until(lambda: on.sent)
         on.form.load_spec(on.sent[0].spec, tmp_path, on.sent[0])
-        assert "Same as run 1" == on.view.origin.words.text()
+        assert on.view.origin.words.text() == "Same as run 1"
         qtbot.keyClick(on.page.fields["nodes"].editor, Qt.Key.Key_Up)
         assert on.view.origin.words.text() == "Same as run 1 except Nodes 1 → 2"
         assert on.page.fields["nodes"].editor.property("role") == "changed"
@@ -496,9 +496,7 @@ async def test_channels_say_how_they_are_passed_and_volumes_what_they_are(
         assert box is not None
         box.setCurrentIndex(1)
         box.activated.emit(1)
-        assert on.form.state.spec.inputs == (
-            Channel("data_url", "obs://digits/data/", ChannelAccess.ENVIRONMENT),
-        )
+        assert on.form.state.spec.inputs == (Channel("data_url", "obs://digits/data/", ChannelAccess.ENVIRONMENT),)
         on.page.more.unfold(True)
         on.form.set_rows("volumes", (("/data", "192.168.0.10:/", "nfs", "ro"),))
         assert on.form.state.spec.volumes == (Volume(VolumeKind.NFS, "192.168.0.10:/", "/data", read_only=True),)
@@ -545,7 +543,9 @@ async def test_what_was_offered_the_last_time_is_there_without_a_line(
         assert on.form.state.offer is not None and on.form.state.offer_is_old
         assert "The lists are those of 20" in on.page.offer.text()
         on.form.set_field("flavor", "modelarts.new")
-        assert not [error for error in on.form.state.all_errors if error.field == "flavor"], "an old list refuses nothing"
+        assert not [error for error in on.form.state.all_errors if error.field == "flavor"], (
+            "an old list refuses nothing"
+        )
 
 
 async def test_the_code_is_listed_and_a_click_leaves_out_and_takes_in(
@@ -620,9 +620,7 @@ async def test_the_form_as_text_and_back_with_mistakes_at_their_line(
         assert path.read_text(encoding="utf-8").startswith("# mine\n")
 
 
-async def test_a_template_locks_its_fields_until_they_are_unlocked(
-    tmp_path: Path, theme: Theme, qtbot: QtBot
-) -> None:
+async def test_a_template_locks_its_fields_until_they_are_unlocked(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
         on.parts.templates.save("on two nodes", frozenset({"flavor", "parameters"}))
         await until(lambda: on.parts.templates.state.names == ("on two nodes",))

@@ -47,7 +47,7 @@ async def sample_twice(hands: Hands, epochs: str, who: str) -> None:
     await hands.until(hands.window.isActiveWindow)
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    submit = hands.panel("job").submit
+    submit = hands.panel("job").bar.submit
     if who == "outside":
         tell("submit wanted", **place_of(submit))
     else:
@@ -102,7 +102,7 @@ async def submit_only(hands: Hands, epochs: str) -> None:
     """Press Submit and wait; what comes of it is seen from outside."""
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     tell("pressed")
     await stay(hands)
 
@@ -171,8 +171,8 @@ async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str =
     if go:
         tell("ready")
         await hands.until(Path(go).exists)
-    await hands.click(form.submit)
-    await hands.until(lambda: words in hands.texts() and form.submit.isEnabled())
+    await hands.click(form.bar.submit)
+    await hands.until(lambda: words in hands.texts() and form.bar.submit.isEnabled())
     tell("said", words=hands.texts(), bar=bar_words(hands))
     await hands.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     await hands.until(lambda: hands.visible(CommandPalette))
@@ -212,9 +212,9 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
     await hands.until(lambda: hands.dialog() is None)
     assert form.state.profile == "lab", "where a job goes is for the user to say"
     form.choose_profile("campus")
-    offer = hands.panel("job").offer
-    await hands.until(lambda: offer.text() or hands.panel("job").engine.count())
-    tell("form", offer=offer.text(), target=hands.panel("job").profile.currentText())
+    offer = hands.panel("job").page.offer
+    await hands.until(lambda: offer.text() or hands.panel("job").page.engine.count())
+    tell("form", offer=offer.text(), target=hands.panel("job").page.profile.currentText())
 
 
 async def empty_the_lab(hands: Hands) -> None:
@@ -261,7 +261,7 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.until(lambda: ("epochs", "29") not in parameters.pairs.rows)
     hands.window.activateWindow()  # what a window manager does for a person once a dialog is closed
     await set_parameter(hands, "epochs", "1")
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     await hands.until(lambda: state_of(hands, 1) == "Stopped" and state_of(hands, 0) == "Completed")
     tell("again", states=[state_of(hands, row) for row in range(2)])
 
@@ -361,7 +361,7 @@ async def switch_language(hands: Hands) -> None:
     """A half-filled form, an open run, a moved window; then the other language, and back."""
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", "1")
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
     name_edit = field_edit(hands.panel("job").fields["name"])
     await hands.bring_into_view(name_edit, hands.panel("job").scroll_area)
@@ -555,8 +555,8 @@ async def switch_theme(hands: Hands) -> None:
 async def fill_in_sample(hands: Hands) -> None:
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["job.sample"]))
     await hands.until(lambda: field_edit(hands.panel("job").fields["name"]).text() == "digits")
-    await hands.until(lambda: hands.panel("job").submit.isEnabled() and hands.panel("job").version.count() > 0)
-    await hands.until(lambda: hands.panel("job").boot.count() > 0)
+    await hands.until(lambda: hands.panel("job").bar.submit.isEnabled() and hands.panel("job").page.version.count() > 0)
+    await hands.until(lambda: hands.panel("job").page.boot.count() > 0)
 
 
 async def set_parameter(hands: Hands, name: str, value: str) -> None:
@@ -577,7 +577,7 @@ async def set_parameter(hands: Hands, name: str, value: str) -> None:
 async def submit_sample(hands: Hands, epochs: str) -> None:
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     pane = hands.panel("log").pane
     await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText() and state_of(hands, 0) == "Running")
     tell("streams", words=pane.toPlainText())

@@ -49,9 +49,9 @@ async def connect(hands: Hands, access_key: str, project: str, obs: str, modelar
     await hands.until(lambda: hands.dialog() is None)
     assert form.state.profile == "lab", "where a job goes is for the user to say"
     form.choose_profile("campus")
-    offer = hands.panel("job").offer
-    await hands.until(lambda: offer.text() or hands.panel("job").engine.count())
-    tell("form", offer=offer.text(), target=hands.panel("job").profile.currentText())
+    offer = hands.panel("job").page.offer
+    await hands.until(lambda: offer.text() or hands.panel("job").page.engine.count())
+    tell("form", offer=offer.text(), target=hands.panel("job").page.profile.currentText())
 
 
 async def own_account(hands: Hands, access_key: str, region: str, obs: str, modelarts: str, iam: str) -> None:

@@ -60,7 +60,7 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.until(lambda: ("epochs", "29") not in parameters.pairs.rows)
     hands.window.activateWindow()  # what a window manager does for a person once a dialog is closed
     await set_parameter(hands, "epochs", "1")
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     await hands.until(lambda: state_of(hands, 1) == "Stopped" and state_of(hands, 0) == "Completed")
     tell("again", states=[state_of(hands, row) for row in range(2)])
 

@@ -17,8 +17,8 @@ from traindeck.viewmodels.jobs.run_page import state_words
 async def fill_in_sample(hands: Hands) -> None:
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["job.sample"]))
     await hands.until(lambda: field_edit(hands.panel("job").fields["name"]).text() == "digits")
-    await hands.until(lambda: hands.panel("job").submit.isEnabled() and hands.panel("job").version.count() > 0)
-    await hands.until(lambda: hands.panel("job").boot.count() > 0)
+    await hands.until(lambda: hands.panel("job").bar.submit.isEnabled() and hands.panel("job").page.version.count() > 0)
+    await hands.until(lambda: hands.panel("job").page.boot.count() > 0)
 
 
 async def set_parameter(hands: Hands, name: str, value: str) -> None:
@@ -39,7 +39,7 @@ async def set_parameter(hands: Hands, name: str, value: str) -> None:
 async def submit_sample(hands: Hands, epochs: str) -> None:
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     pane = hands.panel("log").pane
     await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText() and state_of(hands, 0) == "Running")
     tell("streams", words=pane.toPlainText())

@@ -32,7 +32,7 @@ async def sample_twice(hands: Hands, epochs: str, who: str) -> None:
     await hands.until(hands.window.isActiveWindow)
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    submit = hands.panel("job").submit
+    submit = hands.panel("job").bar.submit
     if who == "outside":
         tell("submit wanted", **place_of(submit))
     else:
@@ -87,7 +87,7 @@ async def submit_only(hands: Hands, epochs: str) -> None:
     """Press Submit and wait; what comes of it is seen from outside."""
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", epochs)
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     tell("pressed")
     await stay(hands)
 

@@ -22,7 +22,7 @@ async def switch_language(hands: Hands) -> None:
     """A half-filled form, an open run, a moved window; then the other language, and back."""
     await fill_in_sample(hands)
     await set_parameter(hands, "epochs", "1")
-    await hands.click(hands.panel("job").submit)
+    await hands.click(hands.panel("job").bar.submit)
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
     name_edit = field_edit(hands.panel("job").fields["name"])
     await hands.bring_into_view(name_edit, hands.panel("job").scroll_area)

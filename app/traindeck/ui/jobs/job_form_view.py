@@ -17,11 +17,10 @@ from traindeck.ui.jobs.fields_page import FieldsPage
 from traindeck.ui.jobs.form_text_view import FormTextView
 from traindeck.ui.jobs.origin_strip import OriginStrip
 from traindeck.ui.jobs.submit_bar import SubmitBar
-from traindeck.ui.kit.cards import theme_tool_buttons
+from traindeck.ui.kit.cards import ElidedLabel, theme_tool_buttons
 from traindeck.ui.kit.dialogs import choose_folder, choose_job_file
 from traindeck.ui.kit.fields import Field
 from traindeck.ui.kit.layouts import column_of, line, row_of
-from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.object_drag import carried_in, local_paths
 from traindeck.viewmodels.jobs.form_parts import FormParts
@@ -49,9 +48,7 @@ class JobFormView(QWidget):
         buttons = (self.new_button, self.open_button, self.save_button, self.text_button)
         for button in buttons:
             set_role(button, "flat")
-        self.file = sentence("", "dim")
-        self.file.setWordWrap(False)
-        self.file.setMinimumWidth(4 * SPACE)
+        self.file = ElidedLabel("", "dim")
         head = row_of((self.file, 1), *buttons, margins=(SPACE, HALF, SPACE, HALF), spacing=0)
         self.origin = OriginStrip(parts)
         self.scroll_area = QScrollArea()
@@ -230,7 +227,7 @@ class JobFormView(QWidget):
         self.page.show_choices()
         name = state.file.name if state.file else say("Not saved as a file")
         self.file.setText(name + (" •" if state.is_dirty else ""))
-        self.file.setToolTip(str(state.file or ""))
+        self.save_button.setToolTip(str(state.file or ""))
 
     def go_to_field(self, name: str) -> None:
         """The one that is to be mended; `name` may have a row behind a colon."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import traindeck
 from traindeck.cli.columns import aligned, cut, width
+from traindeck.cli.output import Output
 from traindeck.domain.texts import printable
 
 PRINTS = r"""
@@ -90,6 +92,25 @@ def test_a_reader_that_has_heard_enough_ends_us_quietly() -> None:
     )
     assert done.stdout.startswith("usage: traindeck")
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there an interrupt reaches the reader of the pipe, too")
+def test_what_is_written_after_an_interrupt_waits_for_no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    reading, writing = os.pipe()
+    try:
+        with os.fdopen(writing, "w") as stream:
+            monkeypatch.setattr(sys, "stdout", stream)
+            output = Output()
+            with output.ended_by_interrupts():
+                signal.raise_signal(signal.SIGINT)
+                output.line("x" * 1_000_000)
+                output.bytes(b"x" * 1_000_000)
+        assert heard == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+        os.close(reading)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is needed")

@@ -120,7 +120,8 @@ async def _awaited(handler: Handler, call: Call) -> int:
         call.output.setback(setback.error, setback.tries, setback.next_try)
 
     # What is asked may be asked on another thread.
-    with woken_by_signals(), setbacks_told(lambda setback: here.call_soon_threadsafe(say_it, setback)):
+    told = setbacks_told(lambda setback: here.call_soon_threadsafe(say_it, setback))
+    with woken_by_signals(), call.output.ended_by_interrupts(), told:
         return await handler(call)
 
 

@@ -6,12 +6,15 @@ import errno
 import io
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import zip_longest
+from types import FrameType
 from typing import TextIO, TypeVar
 from unicodedata import category
 
@@ -21,6 +24,7 @@ from traindeck.domain.texts import exact_words, printable, say, text
 
 Shown = TypeVar("Shown")
 _SETBACK_EVERY_S = 5.0
+_INTERRUPTED_S = 1.0  # how long a reader has, after an interrupt, to take what is being written
 _GONE = {errno.EPIPE, errno.EINVAL}  # Windows says EINVAL for a pipe nobody reads any more
 
 
@@ -43,6 +47,8 @@ class Output:
         """The work counts, not what is said of it; else the command ends with its reader."""
         self._clock = clock
         self._setback, self._setback_timed, self._setback_said_at = "", False, 0.0
+        self._written_to: TextIO | None = None
+        self._is_interrupted = False
 
     def document(self, content: Mapping[str, object] | Sequence[object]) -> None:
         """One JSON document on a line of its own."""
@@ -150,7 +156,9 @@ class Output:
         stream = sys.stderr if self.json_wanted else sys.stdout
         with self._writing(stream):
             stream.flush()
-            stream.buffer.write(content)
+            left = memoryview(content)
+            while left:  # an unbuffered stream takes less than it is given when a signal comes
+                left = left[stream.buffer.write(left) :]
 
     def _write(self, stream: TextIO | None, words: str) -> None:
         if stream is None:  # a program without a console, as Windows starts them
@@ -163,8 +171,9 @@ class Output:
         if self.before_writing:
             self.before_writing()
         try:
-            yield
-            stream.flush()
+            with self._bounded(stream):
+                yield
+                stream.flush()
         except OSError as error:
             silence(stream)
             if error.errno in _GONE:
@@ -176,6 +185,50 @@ class Output:
                 text("Check the disk or the program that receives the output."),
                 str(error),
             ) from error
+
+    @contextmanager
+    def ended_by_interrupts(self) -> Iterator[None]:
+        """Let an interrupt end the program though nobody reads what it writes: that goes nowhere, a moment later.
+
+        asyncio only cancels what is awaited, and a write is not.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if sys.platform == "win32" or not callable(before) or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupted(number: int, frame: FrameType | None) -> None:
+            self._is_interrupted = True
+            self._hurry()
+            before(number, frame)
+
+        at_alarm = signal.signal(signal.SIGALRM, lambda *_: self._let_go())
+        signal.signal(signal.SIGINT, interrupted)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGALRM, at_alarm)
+            self._is_interrupted = False
+
+    @contextmanager
+    def _bounded(self, stream: TextIO) -> Iterator[None]:
+        self._written_to = stream
+        self._hurry()
+        try:
+            yield
+        finally:
+            self._written_to = None
+            if self._is_interrupted and sys.platform != "win32":
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _hurry(self) -> None:
+        if self._is_interrupted and self._written_to is not None and sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_REAL, _INTERRUPTED_S)
+
+    def _let_go(self) -> None:
+        if self._written_to is not None:
+            silence(self._written_to)
 
 
 def _lines(words: str, columns: int | None = None) -> str:

@@ -12,8 +12,18 @@ import pytest
 
 from support.cli_commands import LIMIT_S, Traindeck
 from support.servers.lab_control import Control
+from support.waiting import until
+
+if sys.platform != "win32":
+    import fcntl
+    import termios
 
 CONTENT = bytes(range(256)) * 4000 + b"\r\n\x00"
+
+
+def held_by(pipe: int) -> int:
+    """How much of what was written into it nobody has read yet."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 @pytest.fixture
@@ -74,11 +84,16 @@ def test_a_reader_that_has_enough_ends_it_quietly(bucket: str) -> None:
         assert process.wait(LIMIT_S) == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-def test_an_interrupt_ends_it_while_nobody_reads(bucket: str) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="how full a pipe is, Linux alone tells")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+async def test_an_interrupt_ends_it_while_nobody_reads(bucket: str, unbuffered: str) -> None:
     command = [sys.executable, "-m", "traindeck", "obs", "cat", *[f"{bucket}/a b.bin"] * 5]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.read(10) == CONTENT[:10]
+        assert process.stderr is not None
+        pipe = process.stdout.fileno()
+        await until(lambda: held_by(pipe) == fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ))
         os.kill(process.pid, signal.SIGINT)
         assert process.wait(LIMIT_S) == 130
+        assert process.stderr.read() == b"Interrupted.\n"

@@ -156,8 +156,8 @@ async def submit_in_vain(hands: Hands, words: str, field: str = "", value: str =
     if go:
         tell("ready")
         await hands.until(Path(go).exists)
-    await hands.click(form.submit)
-    await hands.until(lambda: words in hands.texts() and form.submit.isEnabled())
+    await hands.click(form.bar.submit)
+    await hands.until(lambda: words in hands.texts() and form.bar.submit.isEnabled())
     tell("said", words=hands.texts(), bar=bar_words(hands))
     await hands.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     await hands.until(lambda: hands.visible(CommandPalette))

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QLineEdit,
+    QListWidget,
     QMenu,
     QMenuBar,
     QPlainTextEdit,
@@ -231,6 +232,8 @@ def _words(top: QWidget) -> Iterator[str]:
                 yield widget.displayText() or widget.placeholderText()
             case QComboBox():
                 yield widget.currentText()
+            case QListWidget():
+                yield from (widget.item(row).text() for row in range(widget.count()))
             case QTabBar():
                 yield from (widget.tabText(number) for number in range(widget.count()))
             case QDockWidget():

@@ -15,7 +15,7 @@ from support.servers.faults import Answer
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from support.waiting import until
-from support.work_bench import SHOWS, Bench, bad_line, code_in, count, over, spec
+from support.work_bench import SEARCHES, SHOWS, Bench, bad_line, code_in, count, over, spec
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound, ServiceTrouble, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
@@ -268,18 +268,20 @@ async def test_nothing_is_asked_when_nothing_is_live(lab: LabProcess, way: Way, 
 
 
 async def test_an_open_submission_is_looked_for_until_it_is_found(
-    way: Way, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lab: LabProcess, way: Way, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_watch, "_SETTLE_S", (0.05, 0.1))
-    async with Bench(tmp_path / "home", way, look_ups_s=()) as bench:
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way), look_ups_s=()) as bench:
         await bench.prepare()
         run = await bench.submitted(code)
-        await bench.records.change(run.id, state=RunState.UNCONFIRMED, name="not there yet", job_id="", phase="")
+        proxy.only = SEARCHES
+        proxy.faults.extend([Answer(503, b"busy")] * 1000)
+        await bench.records.change(run.id, state=RunState.UNCONFIRMED, job_id="", phase="")
         bench.watch_runs()
-        await asyncio.sleep(0.3)
+        await until(lambda: len(proxy.faults) < 990)
         still = await bench.records.get(run.id)
         assert still is not None and still.state is RunState.UNCONFIRMED
-        await bench.records.change(run.id, name=run.name)
+        proxy.faults.clear()
         assert (await bench.watch.until_over(run.id)).state is RunState.COMPLETED
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
@@ -16,6 +16,8 @@ import pytest
 from support.cli_commands import Traindeck, in_process, put_files
 from traindeck.__main__ import main
 from traindeck.cli.columns import aligned, shortened, width, with_name, wrapped
+from traindeck.cli.job.printing import fitted
+from traindeck.domain.jobs import run_table
 
 LONG = "一个很长的名字" * 6 + ".txt"
 DEEP = "/".join(["a folder with a rather long name"] * 3) + "/file of the end.bin"
@@ -112,3 +114,25 @@ def test_no_command_writes_a_line_wider_than_its_terminal(
             assert not wide, (command, language)
     piped = in_process(("obs", "sync", "-n", "data", f"{there}y/"), environment={"COLUMNS": str(columns)})
     assert f"↑ {LONG}  3 MB" in piped.out.splitlines() and f"↑ {DEEP}  2 B" in piped.out.splitlines()
+
+
+@pytest.mark.parametrize("columns", [None, 24, 40, 60, 80, 140])
+def test_the_names_of_runs_stay_readable_however_narrow_the_terminal(columns: int | None) -> None:
+    """Other columns give way first; without a width, as of a terminal that tells none, nothing is cut."""
+    name = "resnet50-imagenet-1119-2138-8qcs"
+    row = dict.fromkeys(run_table.USUAL, "x" * 8) | {
+        "name": name,
+        "submitted": "2026-11-19 21:38:00",
+        "run": "aabb0011",
+    }
+
+    def rows_of(shown: Sequence[str]) -> list[list[str]]:
+        return [[run_table.head(one) for one in shown], [row[one] for one in shown]]
+
+    shown, rows = fitted(run_table.USUAL, rows_of, ("account", "submitted", "number", "duration", "run"), columns)
+    lines = aligned(rows, columns=columns)
+    assert columns is None or all(width(line) <= columns for line in lines)
+    assert name in lines[1] or columns in (24, 40)
+    assert len(shown) == len(run_table.USUAL) or columns is not None
+    assert shown[-2:] == ["name", "state"] or columns not in (24, 40)
+    assert any(len(part) >= 12 and part.startswith("resnet") for part in lines[1].split())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli import terminal
 from traindeck.cli.columns import room_of
 from traindeck.cli.exit_codes import DONE, FAILED
-from traindeck.cli.job.printing import fits
+from traindeck.cli.job.printing import fitted
 from traindeck.cli.job.waiting import say_records
 from traindeck.cli.main import Call
 from traindeck.domain.accounts.profiles import REGIONS, is_region
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from traindeck.services.jobs.billing import Bill, BilledJob
 
 _ALL = "all"
-_GIVES_WAY = ("run", "user", "nodes", "account", "region", "id")
-_LEAST_NAME = 16
+_GIVES_WAY = ("run", "user", "nodes", "account", "region", "flavor", "so_far", "duration")
 _COLUMNS = (
     "name", "state", "duration", "per_hour", "so_far", "flavor", "nodes", "user", "account", "region", "run", "id",
 )  # fmt: skip
@@ -160,17 +159,14 @@ def _print(call: Call, bill: Bill) -> None:
     if not bill.jobs:
         call.output.line(say("No active jobs.") if bill.is_whole else say("No active jobs are known."))
         return
-    columns = list(_COLUMNS)
-    room = room_of(sys.stdout)
-    while True:
+
+    def rows_of(columns: Sequence[str]) -> list[list[str]]:
         cells = [[_cell(job, column, bill.currency) for column in columns] for job in bill.jobs]
-        heads = [_head(column) for column in columns]
-        gone = next((column for column in _GIVES_WAY if column in columns), None)
-        if room is None or gone is None or fits(columns, [heads, *cells], room, _LEAST_NAME):
-            break
-        columns.remove(gone)
-    right = frozenset(at for at, column in enumerate(columns) if column in ("duration", "per_hour", "so_far", "nodes"))
-    call.output.table(heads, cells, right=right)
+        return [[_head(column) for column in columns], *cells]
+
+    shown, rows = fitted(_COLUMNS, rows_of, _GIVES_WAY, room_of(sys.stdout))
+    right = frozenset(at for at, column in enumerate(shown) if column in ("duration", "per_hour", "so_far", "nodes"))
+    call.output.table(rows[0], rows[1:], right=right)
     known = money_words(bill.per_hour, bill.currency)
     total = say_count(
         "{count} active job, {price} per hour", "{count} active jobs, {price} per hour", len(bill.jobs), price=known

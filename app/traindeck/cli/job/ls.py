@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 # What gives way on a narrow terminal, in this order; the name is what a list is looked at for.
 _GIVES_WAY = ("account", "submitted", "number", "duration", "run")
-_LEAST_NAME = 20
 _STATES = {state.value.lower(): state for state in RunState}
 _STATES |= {"stopped": RunState.TERMINATED, "stopping": RunState.TERMINATING, "notsubmitted": RunState.NOT_SENT}
 
@@ -100,19 +100,14 @@ async def _said(call: Call, core: RunCore, words: str, runs: Sequence[object]) -
 def _print(
     call: Call, columns: Sequence[str], measured: Sequence[MeasuredRun], best: MetricBest | None, *, is_fitted: bool
 ) -> None:
-    import sys
-
     now = datetime.now(UTC)
-    room = room_of(sys.stdout)
-    while True:
-        heads = [run_table.head(column) for column in columns]
-        cells = run_table.rows(measured, columns, now, best)
-        gone = next((column for column in _GIVES_WAY if column in columns), None)
-        if room is None or not is_fitted or gone is None or run_words.fits(columns, [heads, *cells], room, _LEAST_NAME):
-            break
-        columns = [column for column in columns if column != gone]
-    right = frozenset(at for at, column in enumerate(columns) if column in run_table.RIGHT or _is_number(column))
-    call.output.table(heads, cells, right=right)
+
+    def rows_of(columns: Sequence[str]) -> list[list[str]]:
+        return [[run_table.head(one) for one in columns], *run_table.rows(measured, columns, now, best)]
+
+    shown, rows = run_words.fitted(columns, rows_of, _GIVES_WAY if is_fitted else (), room_of(sys.stdout))
+    right = frozenset(at for at, column in enumerate(shown) if column in run_table.RIGHT or _is_number(column))
+    call.output.table(rows[0], rows[1:], right=right)
 
 
 def _is_number(column: str) -> bool:

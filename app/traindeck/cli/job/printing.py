@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -85,11 +85,28 @@ def full_document(measured: MeasuredRun) -> dict[str, object]:
     }
 
 
-def fits(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int, least_name: int) -> bool:
-    """Whether there is room for all, with as much of the names as is needed to tell them apart."""
-    widths = [max(width(row[at]) for row in cells) for at in range(len(columns))]
-    widths = [min(wide, least_name) if name == "name" else wide for name, wide in zip(columns, widths, strict=True)]
-    return sum(widths) + 2 * (len(widths) - 1) <= room
+LEAST_NAME = 32
+"""As much of a name as is needed to tell runs apart: the end has the time and the random part."""
+
+
+def fitted(
+    columns: Sequence[str],
+    rows_of: Callable[[Sequence[str]], list[list[str]]],
+    gives_way: Sequence[str],
+    room: int | None,
+) -> tuple[list[str], list[list[str]]]:
+    """As many of the columns as there is room for, and the rows with their heads; names are cut last."""
+    left = list(columns)
+    while True:
+        rows = rows_of(left)
+        gone = next((name for name in gives_way if name in left), None)
+        if room is None or gone is None:
+            return left, rows
+        widths = [max(width(row[at]) for row in rows) for at in range(len(left))]
+        least = [min(wide, LEAST_NAME) if name == "name" else wide for name, wide in zip(left, widths, strict=True)]
+        if sum(least) + 2 * (len(least) - 1) <= room:
+            return left, rows
+        left.remove(gone)
 
 
 def page(measured: MeasuredRun, git: Text | None = None) -> list[str]:

@@ -12,7 +12,7 @@ from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.job.form_files import read_form
 from traindeck.cli.main import Call
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.checks import CheckLevel, document_of
+from traindeck.domain.jobs.checks import CheckLevel, document_of, told
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.parameter_text import parameters_in
 from traindeck.domain.jobs.validation import remarks
@@ -77,7 +77,7 @@ def print_findings(say_line: Callable[[str], None], findings: Iterable[CheckFind
             continue
         say_line(say("{level} ({count})", level=HEADS[level], count=len(mine)))
         for one in mine:
-            say_line(f"  {_MARKS[level]} {say(one.title)}: {say(one.fact)}")
+            say_line(f"  {_MARKS[level]} {say(told(one))}")
             if one.hint is not None:
                 say_line(f"      {say(one.hint)}")
             if one.fixes and level is not CheckLevel.GREEN:

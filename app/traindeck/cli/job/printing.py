@@ -12,7 +12,7 @@ from traindeck.cli.columns import aligned, width
 from traindeck.cli.output import Output
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.checks import CheckLevel
+from traindeck.domain.jobs.checks import CheckLevel, told
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.jobs.run_query import MeasuredRun
 from traindeck.domain.jobs.run_table import number_words
@@ -145,7 +145,7 @@ def page(measured: MeasuredRun, git: Text | None = None) -> list[str]:
         ),
         (say("Parameters"), " ".join(f"{name}={value}" for name, value in spec.parameters)),
     ]
-    accepted = [(say(_DESPITE[one.level]), f"{one.title}: {one.fact}") for one in run.accepted]
+    accepted = [(say(_DESPITE[one.level]), say(told(one))) for one in run.accepted]
     return aligned([(name, value) for name, value in [*facts, *accepted] if value])
 
 

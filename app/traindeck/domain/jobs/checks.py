@@ -128,14 +128,19 @@ class NotAccepted(AppError):
         self.report = report
 
 
+def told(one: CheckFinding | AcceptedFinding) -> Text:
+    return text("{title}: {fact}", title=one.title, fact=one.fact)
+
+
 def listed(findings: Iterable[CheckFinding]) -> Text:
     """One line for each, with what to do."""
-    lines: list[str] = []
-    fields: dict[str, object] = {}
-    for number, one in enumerate(findings):
-        lines.append(f"{{title{number}}}: {{fact{number}}}" + (f" {{hint{number}}}" if one.hint else ""))
-        fields |= {f"title{number}": one.title, f"fact{number}": one.fact, f"hint{number}": one.hint or ""}
-    return Text("\n".join(lines), fields)
+    lines: dict[str, object] = {}
+    for one in findings:
+        line = told(one)
+        if one.hint is not None:
+            line = text("{title}: {fact} {hint}", title=one.title, fact=one.fact, hint=one.hint)
+        lines[f"line{len(lines)}"] = line
+    return Text("\n".join(f"{{{name}}}" for name in lines), lines)
 
 
 def fixed(spec: JobSpec, fix: CheckFix) -> JobSpec:

@@ -238,7 +238,7 @@ def test_a_number_before_a_noun_has_its_singular() -> None:
 
 # What English says with one word for several things, and the rooms that say it without telling which is meant.
 ONE_MEANING = {
-    "Failed": {"viewmodels/jobs"},  # a run
+    "Failed": {"domain/jobs"},  # a run
     "Run": {"cli/billing.py", "cli/job", "domain/jobs", "ui/jobs"},  # one of the list
     "Open": {"ui/storage"},
     "Copy": {"ui/shell", "ui/storage"},

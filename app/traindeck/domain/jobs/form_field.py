@@ -10,7 +10,7 @@ from enum import Enum, StrEnum, auto
 from typing import Any
 
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, count_text, text
 
 
 class FieldKind(Enum):
@@ -105,7 +105,9 @@ class Limits:
         if self.pattern and self.wrong is not None and not re.fullmatch(self.pattern, value):
             yield self.wrong
         elif self.longest is not None and len(value) > self.longest:
-            yield text("{field}: at most {count} characters.", field=label, count=self.longest)
+            yield count_text(
+                "{field}: at most {count} character.", "{field}: at most {count} characters.", self.longest, field=label
+            )
 
     def _mistakes_of_number(self, label: Text, value: int) -> Iterator[Text]:
         if self.lowest is not None and value < self.lowest and self.highest is None:

@@ -89,7 +89,10 @@ def _set(document: TOMLDocument, table: str, key: str, value: Any) -> None:
     if key not in rows:
         rows.add(key, value)
         return
-    comment = getattr(rows[key], "trivia", None)
-    rows[key] = value
-    if comment is not None and comment.comment:
-        rows[key].comment(comment.comment.lstrip("# "))
+    import tomlkit
+
+    before = getattr(rows[key], "trivia", None)
+    item = tomlkit.item(value)
+    if before is not None:  # the comment behind it, and what stands before that
+        item.trivia.comment_ws, item.trivia.comment = before.comment_ws, before.comment
+    rows[key] = item

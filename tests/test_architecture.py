@@ -117,13 +117,9 @@ def test_no_layout_is_asked_for_its_items() -> None:
 
     What comes to that address next is taken for the item, and a call on it crashes.
     """
-    found = [
-        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
-        for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr in ("itemAt", "takeAt", "itemAtPosition")
-    ]
-    assert found == []
+    asks = re.compile(r"\.(itemAt|takeAt|itemAtPosition)\(")
+    paths = (*MODULES, *(ROOT / "tests").rglob("*.py"))
+    assert [str(path.relative_to(ROOT)) for path in paths if asks.search(path.read_text(encoding="utf-8"))] == []
 
 
 VIEWS = {"QListView", "QListWidget", "QTableView", "QTableWidget", "QTreeView", "QTreeWidget"}

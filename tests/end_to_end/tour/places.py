@@ -25,6 +25,7 @@ from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
 
+_TRAINING_S = 600.0
 _FEW_ROWS = 110
 """Who sees no more of a list gives it the whole window."""
 _CTRL, _SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -90,7 +91,7 @@ async def sample(walk: Walk, *, to_the_end: bool) -> None:
     await hands.until(lambda: rows.rowCount() and rows.row(0).state is RunState.RUNNING)
     await walk.look("running")
     if to_the_end:
-        await hands.until(lambda: rows.row(0).state.is_over)
+        await hands.until(lambda: rows.row(0).state.is_over, _TRAINING_S)
         await walk.look("completed")
 
 

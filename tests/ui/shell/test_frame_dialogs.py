@@ -12,6 +12,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
+    QFileDialog,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -30,7 +31,7 @@ from traindeck.domain.texts import text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
-from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, choose_folder, last_folders
+from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, choose_files, choose_folder, last_folders
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.frame_feature import About
 from traindeck.ui.shell.welcome_page import WelcomePage
@@ -262,3 +263,14 @@ async def test_a_dialog_for_files_begins_where_the_last_one_ended(
         elsewhere.reject()
     finally:
         last_folders.keep_with({}, kept.append)
+
+
+async def test_where_a_file_is_opened_no_key_deletes_one(qapp: QApplication, qtbot: QtBot) -> None:
+    """Qt's own dialog deletes what is selected, folders with all that is in them; where one is made, it may."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    read_only = QFileDialog.Option.ReadOnly
+    for choose, is_read in ((choose_files, True), (choose_folder, False)):
+        dialog = choose(window, "Choose", lambda _: None)
+        assert dialog.testOption(read_only) is is_read
+        dialog.close()

@@ -240,7 +240,7 @@ def _remembered(dialog: QFileDialog, kind: str, start: str = "") -> QFileDialog:
 async def chosen_file(parent: QWidget | None, title: str, pattern: str = "", folder: Path | None = None) -> Path | None:
     """An existing file of the user's choice."""
     dialog = _remembered(QFileDialog(parent, title, "", pattern), "open", str(folder or ""))
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    _set_mode(dialog, QFileDialog.FileMode.ExistingFile)
     return await _chosen(dialog)
 
 
@@ -281,9 +281,16 @@ def choose_job_file(parent: QWidget, title: str, chosen: Chosen, start: Path, *,
     return dialog
 
 
+def _set_mode(dialog: QFileDialog, mode: QFileDialog.FileMode) -> None:
+    """Where a file is to be opened, no key deletes or renames one."""
+    dialog.setFileMode(mode)
+    is_read = mode in (QFileDialog.FileMode.ExistingFile, QFileDialog.FileMode.ExistingFiles)
+    dialog.setOption(QFileDialog.Option.ReadOnly, is_read)
+
+
 def _opened(dialog: QFileDialog, mode: QFileDialog.FileMode, chosen: Chosen) -> QFileDialog:
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setFileMode(mode)
+    _set_mode(dialog, mode)
     dialog.filesSelected.connect(lambda names: chosen([Path(name) for name in names]))
     dialog.open()
     return dialog

@@ -54,6 +54,9 @@ def test_too_much_is_said_with_its_count_and_its_folder(
         (tmp_path / "p" / "shots" / f"{number}.png").touch()
     answer = traindeck("job", "submit", "p", "-n").must_be(1)
     assert "files and folders; the limit is 1,000. Most are in “shots/”" in answer.said
+    # The limit is that of the target: this Lab takes more.
+    (tmp_path / "home" / "lab" / "lab.toml").write_text("code_entries = 2000\n", encoding="utf-8")
+    assert traindeck("job", "submit", "p", "-n").must_be(0).said == ""
 
 
 def test_the_code_is_listed_compared_restored_and_exported(traindeck: Traindeck, project: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from support.lab_app import (
     channel,
     error_of,
     job_body,
+    jobs_in,
     sdk_client,
     signed_post,
     wait_for,
@@ -189,6 +191,15 @@ def test_code_beyond_the_limits_is_refused(jobs: Jobs, keys: list[str], code: st
     for key in keys:
         jobs.lab.put(f"code/job/{key}", "")
     assert error_of(lambda: jobs.create(job_body())) == (400, f"ModelArts.{code}")
+
+
+def test_how_much_code_is_taken_can_be_set(tmp_path: Path) -> None:
+    with jobs_in(tmp_path / "lab", settings="code_entries = 3\n") as jobs:
+        jobs.script("print('ok')")
+        jobs.lab.put("code/job/lib/a.py", "")
+        jobs.create(job_body("as-many-as-allowed"))
+        jobs.lab.put("code/job/lib/b.py", "")
+        assert error_of(lambda: jobs.create(job_body("one-more"))) == (400, "ModelArts.2759")
 
 
 def test_a_name_is_taken_once(jobs: Jobs) -> None:

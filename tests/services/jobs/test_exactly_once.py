@@ -27,7 +27,7 @@ from traindeck.runtime.blocking import BlockingCalls
 _JSON = {"Content-Type": "application/json"}
 _AT_ONCE = 6
 _KILLED_EVERY = 40
-"""Submissions, about."""
+"""Submissions, about; a few have a kill among them, too."""
 
 
 class Late(Reset):
@@ -145,11 +145,11 @@ def client(home: Path, code: Path, way: Way, most: int) -> subprocess.Popen[str]
     )
 
 
-async def until_it_is_killed(process: subprocess.Popen[str], chance: random.Random) -> bool:
+async def until_it_is_killed(process: subprocess.Popen[str], chance: random.Random, every: int) -> bool:
     """At any moment of its work; whether it had to be, for it may end before."""
     assert process.stdout is not None
     try:
-        for _ in range(chance.randrange(1, 2 * _KILLED_EVERY)):
+        for _ in range(chance.randrange(1, 2 * every)):
             if not await asyncio.to_thread(process.stdout.readline):
                 return False
         await asyncio.sleep(chance.uniform(0, 0.1))  # between two of what it does
@@ -172,7 +172,7 @@ def slow_lab(tmp_path: Path) -> Iterator[LabProcess]:
 
 async def outcome(lab: LabProcess, tmp_path: Path, count: int, seed: int) -> tuple[list[Run], list[RemoteJob], str]:
     """What the records and the service have after so many were tried."""
-    dice, kills = Dice(random.Random(seed)), 0
+    dice, kills, every = Dice(random.Random(seed)), 0, min(_KILLED_EVERY, count // 3)
     chance = random.Random(seed + 1)
     code, home, calls = code_in(tmp_path / "code"), tmp_path / "home", BlockingCalls(4, "service")
     way = Way.to(lab, calls)
@@ -180,7 +180,7 @@ async def outcome(lab: LabProcess, tmp_path: Path, count: int, seed: int) -> tup
         async with Bench(home, way) as bench:
             await bench.prepare()
         async with RoughLine(lab.modelarts, way, dice) as line:
-            while await until_it_is_killed(client(home, code, over(line, way), count), chance):
+            while await until_it_is_killed(client(home, code, over(line, way), count), chance, every):
                 kills += 1
             line.is_rough = False
             await asyncio.gather(*line.late)

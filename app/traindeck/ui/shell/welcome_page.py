@@ -106,7 +106,7 @@ class WelcomePage(QScrollArea):
         rows = (
             ("Ctrl+K", say("find any command by name")),
             ("R", say("run the selected job again, unchanged")),
-            ("Ctrl+1 … 5", say("go to buckets, runs, log, transfers, form")),
+            ("Ctrl+1 … 6", say("go to runs, buckets, log, transfers, events, job")),
         )
         for row, (keys, words) in enumerate(rows):
             key = label(keys if "…" in keys else keys_words(keys), "chip")

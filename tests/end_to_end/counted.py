@@ -121,17 +121,21 @@ async def press_r_everywhere(by: Hands) -> None:
     welcome = hands.window.tabs.currentWidget()
     assert isinstance(welcome, WelcomePage)
     await hands.click(welcome.sample)
+    form = hands.panel("job")
+    name = form.fields["name"].editor
+    await hands.click(name)
     await hands.finished(1)
+    tell("typing", is_still_there=name.hasFocus())
     workspace.storage.open_bucket(ObjectPath("digits"))
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), BrowserView))
-    view, buckets, form = hands.window.tabs.currentWidget(), hands.panel("buckets"), hands.panel("job")
+    view, buckets = hands.window.tabs.currentWidget(), hands.panel("buckets")
     assert isinstance(view, BrowserView)
     await hands.until(lambda: view.model.rowCount() and buckets.model.rowCount())
     places: dict[str, QWidget] = {
         "file list": view.table,
         "buckets": buckets.rows,
         "log": hands.panel("log").pane,
-        "text": form.fields["name"].editor,
+        "text": name,
         "find": hands.panel("log").find_bar.words,
     }
     hands.panel("log").find_bar.open_bar()

@@ -42,6 +42,7 @@ def test_one_value_is_changed_by_three_actions_and_a_run_stopped_by_two(home: Pa
 def test_one_letter_starts_a_job_only_where_runs_are(home: Path) -> None:
     shorten_the_sample(home, 1)
     with WindowProcess(home, "press_r_everywhere") as window:
+        assert window.told("typing")["is_still_there"], "a run that begins takes no keys from who types elsewhere"
         for where in ("file list", "buckets", "log", "text", "find"):
             pressed = window.told("pressed")
             assert (pressed["where"], pressed["runs"], pressed["busy"]) == (where, 1, 0)

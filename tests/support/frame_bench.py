@@ -82,10 +82,10 @@ class Services:
 
     @property
     def records(self) -> SimpleNamespace:
-        async def runs() -> list[Run]:
-            return self.runs
+        async def live() -> list[Run]:
+            return [run for run in self.runs if not run.state.is_over]
 
-        return SimpleNamespace(all=runs)
+        return SimpleNamespace(live=live)
 
     def trouble(self, profile: str) -> AppError | None:
         return self.troubles.get(profile)

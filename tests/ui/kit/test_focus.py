@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QStringListModel, Qt
+from PySide6.QtCore import QModelIndex, QStringListModel, Qt
 from PySide6.QtGui import QColor, QImage, QKeySequence, QShortcut, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
@@ -180,6 +180,26 @@ async def test_what_can_be_unfolded_is_paler_to_its_left_edge(theme: Theme, qtbo
     other.setFocus()
     await until(other.hasFocus)
     assert count(tree.grab().toImage(), theme.color("selection")) == 0
+
+
+@pytest.mark.parametrize("kind", [Rows, Tree, Table])
+async def test_an_arrow_selects_where_nothing_is_selected_also_the_only_row(
+    theme: Theme, qtbot: QtBot, kind: type[Rows | Tree | Table]
+) -> None:
+    view = rows(kind)
+    view.model().removeRows(1, view.model().rowCount() - 1)
+    qtbot.addWidget(view)
+    view.show()
+    view.activateWindow()
+    await until(view.isActiveWindow)
+    view.setFocus()
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+        view.clearSelection()
+        qtbot.keyClick(view, key)
+        assert view.selectionModel().isRowSelected(0, QModelIndex())
+    view.clearSelection()
+    qtbot.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ControlModifier)
+    assert not view.selectionModel().hasSelection(), "that moves and selects nothing"
 
 
 async def test_letters_that_follow_one_another_look_for_a_row_and_are_no_command(theme: Theme, qtbot: QtBot) -> None:

@@ -34,14 +34,27 @@ from traindeck.services.transfers import Transfer
 from traindeck.ui.kit.dialogs import ErrorReport
 from traindeck.ui.kit.theme import DARK_COLORS
 from traindeck.ui.shell.bars import StatusBar
+from traindeck.ui.shell.main_window import make_frame
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.notices import Mending
+from traindeck.viewmodels.shell.notices import Mending, Notices
 from traindeck.viewmodels.shell.window_state import WindowState
 
 
 def welcome(at: Frame) -> WelcomePage:
     return WelcomePage(at.theme, PressedSample(), lambda: None)
+
+
+async def test_welcome_names_the_panels_as_their_keys_lead_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            page = welcome(at)
+            words = [label.text() for label in page.findChildren(QLabel)]
+            window = make_frame(at.theme, Notices(), WindowState(tmp_path / "window.json"), lambda: None)
+            titles = [title.lower() for title in window.dock_titles().values()]
+            assert words[words.index(f"Ctrl+1 … {len(titles)}") + 1] == f"go to {', '.join(titles)}"
+            for widget in (page, window):
+                widget.deleteLater()
 
 
 def lost(where: str = "The Lab does not answer.") -> Unreachable:

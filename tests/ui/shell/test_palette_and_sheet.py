@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 
 from support.frame_bench import Frame, frame, texts_cut
 from support.qt_support import press, until
@@ -94,6 +94,25 @@ async def test_the_palette_takes_what_is_typed_and_gives_the_focus_back(
             again = await palette_of(at)
             assert titles(again)[0] == "Theme: Dark", "what was used lately comes first"
             again.leave()
+
+
+async def test_what_is_opened_meanwhile_neither_covers_the_palette_nor_takes_its_keys(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, tmp_path) as at:
+            await shown(at)
+            at.window.show_dock("runs")
+            palette = await palette_of(at)
+            for panel_id in ("transfers", "log"):
+                at.window.show_dock(panel_id)
+            at.window.open_tab("page", "Page", QLineEdit)
+            assert QApplication.focusWidget() is palette.typed
+            children = [child for child in at.window.children() if isinstance(child, QWidget) and child.isVisible()]
+            assert children[-1] is palette
+            press(palette.typed, Qt.Key.Key_Escape)
+            log = at.window.panel("log")
+            assert QApplication.focusWidget() is log, "what was opened has them afterwards"
 
 
 async def test_arrows_choose_and_escape_or_a_click_beside_it_leaves(

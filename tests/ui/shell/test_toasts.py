@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from support.frame_bench import Frame, frame, texts_cut
 from support.qt_support import until
@@ -42,6 +42,10 @@ async def test_they_stack_over_the_content_and_take_no_focus(qapp: QApplication,
             assert at.toasts.geometry().bottom() < bar.geometry().top(), "the status bar stays in sight"
             assert at.window.rect().contains(at.toasts.geometry())
             assert texts_cut(at.toasts) == []
+            for panel_id in ("transfers", "log"):
+                at.window.show_dock(panel_id)
+                children = [child for child in at.window.children() if isinstance(child, QWidget)]
+                assert children[-1] is at.toasts, "nothing that is shown later covers them"
 
 
 async def test_undo_from_the_toast_and_from_the_keyboard(qapp: QApplication, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QMainWindow
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.layouts import label, row_of
+from traindeck.ui.kit.overlays import StayAbove
 from traindeck.ui.kit.theme import SPACE, set_role
 from traindeck.viewmodels.jobs.run_again import RunAgain
 from traindeck.viewmodels.jobs.run_page import run_title
@@ -31,6 +32,7 @@ class AgainStrip(QFrame):
         self._escape.activatedAmbiguously.connect(again.cancel)
         again.changed.connect(self._show)
         window.installEventFilter(self)
+        StayAbove(self)
         self._show()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

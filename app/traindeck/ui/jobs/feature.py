@@ -226,18 +226,16 @@ class JobsFeature(Feature):
         self.shell.show_dock("log")
 
     def _follow(self, run: Run) -> None:
-        """What was just submitted is seen; the keyboard stays where it is."""
+        """What was just submitted is seen; the keyboard stays in its panel, or goes to the page in front."""
         self._room.runs.select(run.id)
         focused = QApplication.focusWidget()
         self.show_log(run)
-        self._open()
-        if focused is not None and focused.isVisible():
-            focused.setFocus()
+        page = self._open()
+        (focused if focused is not None and focused.isVisible() else page).setFocus()
 
     def _follow_sample(self, run: Run) -> None:
         self._storage.buckets.refresh()
         self._follow(run)
-        self._open().setFocus()  # what was pressed goes; from here one key runs it again
 
     def _edit(self, run: Run) -> None:
         self._room.form.load_spec(run.spec, Path(run.spec.code_folder), run)

@@ -84,6 +84,9 @@ class TitledModel(QAbstractTableModel):
         return None
 
 
+_MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+
+
 class FocusedView(_View):
     """A view whose selection is paler while it has not the focus, and in which letters that follow one another search.
 
@@ -109,8 +112,11 @@ class FocusedView(_View):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self._is_searching() and _is_letter(event):
             self.keyboardSearch(event.text())  # a blank, too
-        else:
-            super().keyPressEvent(event)
+            return
+        super().keyPressEvent(event)
+        is_move = event.key() in _MOVES and event.modifiers() in _PLAIN
+        if is_move and self.currentIndex().isValid() and not self.selectionModel().hasSelection():
+            self.setCurrentIndex(self.currentIndex())  # Qt selects where it moves to; from the only row it does not
 
     def keyboardSearch(self, search: str) -> None:
         if self._typed is None:

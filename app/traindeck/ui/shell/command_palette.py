@@ -24,6 +24,7 @@ from shiboken6 import isValid
 from traindeck.domain.texts import say
 from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.layouts import column_of, label
+from traindeck.ui.kit.overlays import StayAbove
 from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
 from traindeck.viewmodels.shell.finding import Finder, PaletteEntry, Recent, nothing_found
@@ -140,6 +141,10 @@ class CommandPalette(QWidget):
         self.setFocusProxy(self.typed)
         self.typed.installEventFilter(self)
         window.installEventFilter(self)
+        StayAbove(self)
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.focusChanged.connect(self._keep_keys)
         self.typed.textChanged.connect(self._filter)
         self.typed.returnPressed.connect(lambda: self._act(self.list.currentIndex()))
         self.list.clicked.connect(self._act)
@@ -191,6 +196,17 @@ class CommandPalette(QWidget):
         width = min(_WIDTH, window.width() - 4 * SPACE)
         height = min(_HEIGHT, window.height() - 2 * _TOP)
         self._frame.setGeometry((window.width() - width) // 2, _TOP, width, height)
+
+    def _keep_keys(self, _: QWidget | None, now: QWidget | None) -> None:
+        """What is opened meanwhile by something else gets the keyboard afterwards: what is typed is meant for us."""
+        if now is None or now is self.typed or not self.isVisible():
+            return
+        if now.window() is self.window():
+            self._before = now
+            self.typed.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif not now.window().isModal():  # a floating panel was clicked
+            self._before = now
+            self.leave()
 
     def _on_key(self, event: QKeyEvent) -> bool:
         if event.key() in _MOVES:

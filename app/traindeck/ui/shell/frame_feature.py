@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from PySide6.QtCore import Qt, QUrl, qVersion
+from PySide6.QtCore import Qt, QTimer, QUrl, qVersion
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QLabel, QWidget
 
@@ -107,8 +107,9 @@ class FrameFeature(Feature):
         self.shell.window.give_page_keys()
 
     def _close_welcome(self, _: Run) -> None:
-        """It has done what it is for."""
-        self.shell.window.close_tab(WELCOME)
+        """It has done what it is for; the page of the run takes over its keys first."""
+        window = self.shell.window
+        QTimer.singleShot(0, window, partial(window.close_tab, WELCOME))
 
     def restore(self, page: object) -> bool:
         if page == WELCOME:

@@ -12,6 +12,7 @@ from shiboken6 import isValid
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import push_button, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.layouts import column_of, label, row_of
+from traindeck.ui.kit.overlays import StayAbove
 from traindeck.ui.kit.theme import HALF, ROW, SPACE, Theme, set_role
 from traindeck.viewmodels.shell.journal import Happening, NewsKind, Topic
 from traindeck.viewmodels.shell.notices import Notices
@@ -142,6 +143,7 @@ class Toasts(QWidget):
         self._was_focused: QWidget | None = None
         self.hide()
         window.installEventFilter(self)
+        StayAbove(self)
         # Several at once are put up in one go.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)

@@ -57,7 +57,8 @@ class WelcomePage(QScrollArea):
         self._paint()
 
     def _build(self) -> None:
-        page, column = QWidget(), QWidget()
+        self._page = page = QWidget()
+        column = QWidget()
         set_role(page, "page")
         self._room = row_of(1, (column, 20), 1, inside=page)
         column.setMaximumWidth(_WIDTH)
@@ -105,7 +106,7 @@ class WelcomePage(QScrollArea):
         rows = (
             ("Ctrl+K", say("find any command by name")),
             ("R", say("run the selected job again, unchanged")),
-            ("Ctrl+1 … 5", say("go to buckets, runs, log, transfers, form")),
+            ("Ctrl+1 … 6", say("go to runs, buckets, log, transfers, events, job")),
         )
         for row, (keys, words) in enumerate(rows):
             key = label(keys if "…" in keys else keys_words(keys), "chip")
@@ -122,6 +123,8 @@ class WelcomePage(QScrollArea):
 
     def _on_sample(self) -> None:
         stage = self._run.stage
+        if stage is not None and self.sample.hasFocus():
+            self._page.setFocus()  # else Qt gives it to whatever comes next, anywhere in the window
         self.sample.setEnabled(stage is None)
         self.stage.setText(str(stage or ""))
 

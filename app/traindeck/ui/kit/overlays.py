@@ -1,0 +1,29 @@
+"""What lies over a window, and stays there."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QChildEvent, QEvent, QObject
+from PySide6.QtWidgets import QWidget
+
+_IS_OVERLAY = "is_overlay"
+
+
+class StayAbove(QObject):
+    """Keeps a widget over its siblings: a dock or a page that is shown comes to the front of all of them."""
+
+    def __init__(self, overlay: QWidget) -> None:
+        super().__init__(overlay)
+        self._overlay = overlay
+        overlay.setProperty(_IS_OVERLAY, True)
+        window = overlay.parentWidget()
+        assert window is not None
+        for widget in (window, *(child for child in window.children() if isinstance(child, QWidget))):
+            widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
+            event.child().installEventFilter(self)
+            self._overlay.raise_()
+        elif event.type() == QEvent.Type.ZOrderChange and not watched.property(_IS_OVERLAY):
+            self._overlay.raise_()
+        return super().eventFilter(watched, event)

@@ -227,7 +227,7 @@ class Models:
 
 def _form_parts(core: Core, runs: RunList, scope: TaskScope) -> FormParts:
     """The form of a new job, and all that watches it."""
-    form = JobForm(core.choices, core.profiles, core.disk, scope)
+    form = JobForm(core.choices, core.profiles, core.disk, scope, read_prices=core.billing.table)
     checks = LiveChecks(form, core.load_checks, scope)
     written = FormText(form, core.disk, scope)
     return FormParts(

@@ -38,7 +38,9 @@ async def _python(_: str) -> LabPython:
 def form_parts(cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = ()) -> FormParts:
     places = PlaceService(cloud.connections, cloud.planes)
     facts = ServiceFacts(cloud.connections, places, cloud.choices, cloud.records)
-    job_checks = JobChecks(facts, cloud.disk, _python, cost_of=billing_of(cloud).cost_of)
+    templates = TemplateStore(cloud.paths.templates, cloud.disk)
+    cost_of, template_of = billing_of(cloud).cost_of, templates.existing
+    job_checks = JobChecks(facts, cloud.disk, _python, cost_of=cost_of, template_of=template_of)
 
     async def load() -> JobChecks:
         return job_checks
@@ -53,7 +55,7 @@ def form_parts(cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = ()
         CodeFolder(form, cloud.disk, cloud.scope),
         EarlierCode(form, checks, RunCode(cloud.records, cloud.bundles, cloud.disk), cloud.scope),
         written,
-        FormTemplates(form, TemplateStore(cloud.paths.templates, cloud.disk), cloud.scope),
+        FormTemplates(form, templates, cloud.scope),
         JobSending(form, written, cloud.submission, checks, cloud.scope),
     )
 

@@ -649,16 +649,44 @@ async def test_a_template_locks_its_fields_until_they_are_unlocked(tmp_path: Pat
         on.form.new()
         on.parts.templates.begin_with("on two nodes")
         await until(lambda: on.form.state.template)
-        assert on.form.state.spec == digits_spec()
+        made = replace(digits_spec(), template="on two nodes")
+        assert on.form.state.spec == made
         assert on.view.origin.words.text() == "From template “on two nodes” · 2 fields locked"
         assert not on.page.flavor.isEnabled()
         on.form.set_rows("parameters", ())
         on.form.set_field("flavor", GPU.id)
-        assert on.form.state.spec == digits_spec()
+        assert on.form.state.spec == made
         qtbot.mouseClick(on.view.origin.unlock, Qt.MouseButton.LeftButton)
         assert on.page.flavor.isEnabled()
         on.parts.templates.remove("on two nodes")
         await until(lambda: not on.parts.templates.state.names)
+
+
+async def test_a_job_file_that_left_its_template_is_told_and_set_back_or_detached(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
+        on.parts.templates.save("ours", frozenset({"parameters", "stop_after"}))
+        await until(lambda: on.parts.templates.state.names == ("ours",))
+        changed = replace(digits_spec(), template="ours", parameters=(("lr", 1.0),), stop_after="9h")
+        on.form.load_spec(changed, on.form.state.base)
+
+        async def template() -> list[tuple[str, str]]:
+            await on.checked()
+            return [(one.field, one.level.value) for one in on.parts.checks.state.findings if one.check == "template"]
+
+        assert await template() == [("parameters", "red"), ("stop_after", "red")]
+        for one in [one for one in on.parts.checks.state.findings if one.check == "template"]:
+            on.parts.checks.mend(one.fixes[0])
+        assert await template() == [("", "green")]
+        assert on.form.state.spec == replace(digits_spec(), template="ours")
+        table = on.page._tables["parameters"]
+        assert table.pairs.rowCount() > len(digits_spec().parameters), "and the table shows them"
+        on.form.load_spec(changed, on.form.state.base)
+        await on.checked()
+        (first, _) = (one for one in on.parts.checks.state.findings if one.check == "template")
+        on.parts.checks.mend(first.fixes[1])
+        assert await template() == [] and on.form.state.spec == replace(changed, template="")
 
 
 async def test_the_code_of_then_or_the_current_one_is_submitted(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

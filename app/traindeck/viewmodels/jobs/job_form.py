@@ -284,6 +284,8 @@ class JobForm(QObject):
         rows = {name: rows_of(spec, name) for name in names & set(ROW_FIELDS)}
         shown = {**self.state.rows, **rows}
         self._become(replace(self.state, spec=spec, rows=shown, touched=self.state.touched | names))
+        if not spec.template and self.state.template:
+            self.unlock()
         if "code_folder" in names:
             self._look_for_boot_files()
 

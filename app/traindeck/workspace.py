@@ -29,7 +29,6 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
-from traindeck.store.templates import TemplateStore
 from traindeck.ui.accounts.feature import AccountsFeature
 from traindeck.ui.jobs.feature import JobsFeature
 from traindeck.ui.kit.dialogs import until_closed
@@ -227,7 +226,7 @@ class Models:
 
 def _form_parts(core: Core, runs: RunList, scope: TaskScope) -> FormParts:
     """The form of a new job, and all that watches it."""
-    form = JobForm(core.choices, core.profiles, core.disk, scope)
+    form = JobForm(core.choices, core.profiles, core.disk, scope, read_prices=core.billing.table)
     checks = LiveChecks(form, core.load_checks, scope)
     written = FormText(form, core.disk, scope)
     return FormParts(
@@ -238,7 +237,7 @@ def _form_parts(core: Core, runs: RunList, scope: TaskScope) -> FormParts:
         CodeFolder(form, core.disk, scope, core.submission.limits_of),
         EarlierCode(form, checks, core.run_code, scope),
         written,
-        FormTemplates(form, TemplateStore(core.paths.templates, core.disk), scope),
+        FormTemplates(form, core.templates, scope),
         JobSending(form, written, core.submission, checks, scope),
     )
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from support.folder_cloud import FolderCloud
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.services.jobs.billing import Billing
 from traindeck.services.jobs.checks.job_checks import JobChecks
 from traindeck.services.jobs.checks.lab_limits import LabPython
 from traindeck.services.jobs.checks.service_facts import ServiceFacts
 from traindeck.services.jobs.run_code import RunCode
 from traindeck.services.storage.place_facts import PlaceService
+from traindeck.store.price_file import PriceFile
 from traindeck.store.templates import TemplateStore
 from traindeck.viewmodels.jobs.code_folder import CodeFolder
 from traindeck.viewmodels.jobs.earlier_code import EarlierCode
@@ -24,6 +26,11 @@ from traindeck.viewmodels.jobs.live_checks import LiveChecks
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 
 
+def billing_of(cloud: FolderCloud) -> Billing:
+    prices = PriceFile(cloud.paths.prices)
+    return Billing(cloud.records, cloud.connections, cloud.service, prices, cloud.disk)
+
+
 async def _python(_: str) -> LabPython:
     return LabPython("/usr/bin/python3", "3.11.2")
 
@@ -31,7 +38,9 @@ async def _python(_: str) -> LabPython:
 def form_parts(cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = ()) -> FormParts:
     places = PlaceService(cloud.connections, cloud.planes)
     facts = ServiceFacts(cloud.connections, places, cloud.choices, cloud.records)
-    job_checks = JobChecks(facts, cloud.disk, _python)
+    templates = TemplateStore(cloud.paths.templates, cloud.disk)
+    cost_of, template_of = billing_of(cloud).cost_of, templates.existing
+    job_checks = JobChecks(facts, cloud.disk, _python, cost_of=cost_of, template_of=template_of)
 
     async def load() -> JobChecks:
         return job_checks
@@ -46,7 +55,7 @@ def form_parts(cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = ()
         CodeFolder(form, cloud.disk, cloud.scope),
         EarlierCode(form, checks, RunCode(cloud.records, cloud.bundles, cloud.disk), cloud.scope),
         written,
-        FormTemplates(form, TemplateStore(cloud.paths.templates, cloud.disk), cloud.scope),
+        FormTemplates(form, templates, cloud.scope),
         JobSending(form, written, cloud.submission, checks, cloud.scope),
     )
 

@@ -23,6 +23,7 @@ from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel, CheckReport
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
+from traindeck.domain.jobs.job_template import template_of
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.lab.accounts import Accounts
 from traindeck.lab.obs.index import OBJECTS
@@ -39,6 +40,7 @@ from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.store.offers import OfferStore
 from traindeck.store.price_file import PriceFile
+from traindeck.store.templates import TemplateStore
 
 CORPUS = Path(__file__).parents[1] / "jobs_corpus"
 BUCKET, SEALED, CLOSED = "corpus", "corpus-sealed", "corpus-closed"
@@ -197,13 +199,16 @@ def checks_of(bench: Bench, python: LabPython | None = None) -> JobChecks:
     facts = ServiceFacts(bench.connections, places, choices, bench.records)
     prices = PriceFile(bench.paths.prices)
     billing = Billing(bench.records, bench.connections, bench.run_service, prices, bench.disk)
-    return JobChecks(facts, bench.disk, ask, cost_of=billing.cost_of)
+    templates = TemplateStore(bench.paths.templates, bench.disk)
+    return JobChecks(facts, bench.disk, ask, cost_of=billing.cost_of, template_of=templates.existing)
 
 
 @asynccontextmanager
 async def settled_in(bench: Bench, lab: LabProcess) -> AsyncIterator[None]:
-    """Two accounts that are charged, with prices; the settings of buckets, and a run that is under way."""
+    """Two accounts that are charged, with prices; a template; the settings of buckets, and a run that is under way."""
     PriceFile(bench.paths.prices).change(flavors=_PRICES, currency=None, limit=1000)
+    ours = template_of("ours", _JOB, ["resources.flavor", "resources.pool", "outputs"])
+    await TemplateStore(bench.paths.templates, bench.disk).save(ours, replaces=True)
     keys = Credentials(lab.access_key, Secret(lab.secret_key))
     addresses: dict[str, Any] = {
         "obs_endpoint": lab.obs, "modelarts_endpoint": lab.modelarts, "iam_endpoint": lab.iam,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from traindeck.assembly.app_log import log_to
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from traindeck.services.diagnosis.diagnosis import Diagnosis
     from traindeck.services.jobs.choices import JobChoices
     from traindeck.services.storage.wire.data_plane import DataPlane
+    from traindeck.store.templates import TemplateStore
 
 
 class AccountCore:
@@ -83,6 +84,13 @@ class AccountCore:
         from traindeck.services.accounts.imports import AccountImports
 
         return AccountImports(self.profile_service(), self.disk)
+
+    @cached_property
+    def templates(self) -> TemplateStore:
+        """Those of job forms."""
+        from traindeck.store.templates import TemplateStore
+
+        return TemplateStore(self.paths.templates, self.disk)
 
     def job_choices(self) -> JobChoices:
         """The engines and specifications that accounts offer."""

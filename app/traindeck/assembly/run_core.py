@@ -103,7 +103,9 @@ class RunCore(DataCore):
 
         facts = ServiceFacts(self.connections, self.places, self.choices, self.records)
         pythons = LabPythons(self.paths.lab, self.lab.python, self.disk)
-        return JobChecks(facts, self.disk, pythons.of_engine, self._limits_of, self.billing.cost_of)
+        return JobChecks(
+            facts, self.disk, pythons.of_engine, self._limits_of, self.billing.cost_of, self.templates.existing
+        )
 
     async def load_checks(self) -> JobChecks:
         """The same, loaded in a worker: it is much, and a window answers meanwhile."""

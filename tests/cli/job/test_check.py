@@ -106,6 +106,30 @@ def test_what_would_lose_the_run_is_not_sent(traindeck: Traindeck, project: Path
     assert traindeck("job", "ls", "--json").must_be(0).document == []
 
 
+def test_what_a_template_locks_is_kept_by_every_command(traindeck: Traindeck, project: Path) -> None:
+    file = project / "job.toml"
+    file.write_text(file.read_text("utf-8").replace("[job]\n", '[job]\ntemplate = "ours"\n'), encoding="utf-8")
+    lock = ("--lock", "resources.stop_after", "--lock", "outputs")
+    traindeck("job", "template", "save", "ours", project, *lock).must_be(0)
+    traindeck("job", "submit", project, "--wait").must_be(0)
+    change = ("--set", "resources.stop_after=2h")
+    assert "locked by the template" in of(traindeck("job", "check", project, *change, "--json"), "template")["fact"]
+    for command in (("submit", project), ("rerun", "last")):
+        refused = traindeck("job", *command, *change, "--yes", "--json").must_be(1)
+        assert "locked by the template “ours”: “1h”" in told(refused)
+    assert len(traindeck("job", "ls", "--json").document) == 1
+
+    with_output(project, "obs://mine/elsewhere/{run}/")
+    file.write_text(file.read_text("utf-8").replace("[job]\n", '[job]\ntemplate = "ours"\n'), encoding="utf-8")
+    template = of(traindeck("job", "check", project, "--json").must_be(1), "template")
+    assert template["fixes"][0]["changes"] == {"outputs": {"train_url": GOOD}} and "train_url" in template["fact"]
+    traindeck("job", "check", project, "--fix", "--yes").must_be(0)
+    assert GOOD in file.read_text("utf-8") and "# where it goes" in file.read_text("utf-8")
+    traindeck("job", "template", "remove", "ours").must_be(0)
+    gone = of(traindeck("job", "check", project, *change, "--json").must_be(0), "template")
+    assert gone["level"] == "not checked" and "There is no template “ours”." in gone["fact"]
+
+
 def test_a_folder_that_a_run_writes_to_is_nobody_elses(traindeck: Traindeck, project: Path) -> None:
     (project / "train.py").write_text("import time\ntime.sleep(600)\n", encoding="utf-8")
     shared = ("--set", "outputs.train_url=obs://mine/shared/")

@@ -28,7 +28,9 @@ train_url = "obs://digits/out/{run}/"
 """
 
 
-def test_a_template_begins_job_files_and_keeps_its_locked_keys(traindeck: Traindeck, tmp_path: Path) -> None:
+def test_a_template_begins_job_files_and_keeps_its_locked_keys(
+    traindeck: Traindeck, lab: dict[str, str], tmp_path: Path
+) -> None:
     (tmp_path / "job.toml").write_text(JOB, encoding="utf-8")
     assert "No templates yet" in traindeck("job", "template", "list").must_be(0).said
     saved = traindeck("job", "template", "save", "小作业", "job.toml", "--lock", "resources.flavor", "--json").must_be(
@@ -45,8 +47,8 @@ def test_a_template_begins_job_files_and_keeps_its_locked_keys(traindeck: Traind
     made = (tmp_path / "new" / "folder" / "job.toml").read_text(encoding="utf-8")
     assert "# short" in made and 'template = "小作业"' in made
     (tmp_path / "new" / "folder" / "train.py").write_text("print(1)\n", encoding="utf-8")
-    refused = traindeck("job", "submit", "new/folder", "--set", "resources.flavor=modelarts.vm.cpu.8u").must_be(2)
-    assert "locked by the template" in refused.said
+    refused = traindeck("job", "submit", "new/folder", "--set", "resources.flavor=modelarts.vm.cpu.8u").must_be(1)
+    assert "locked by the template “小作业”: “modelarts.vm.cpu.2u”" in refused.said
     assert "Did you mean “小作业”?" in traindeck("job", "init", "other", "--template", "小作").must_be(4).said
     traindeck("job", "template", "remove", "小作业").must_be(0)
     assert traindeck("job", "template", "list", "--json").must_be(0).document == []

@@ -75,6 +75,8 @@ def test_a_month_counts_what_of_each_run_was_in_it_and_tells_what_it_does_not_kn
     assert began.spent == pytest.approx(20.0 * (NOW.astimezone() - began.begins).total_seconds() / 3600)
     unknown = month_cost([run(3, flavor="npu.8"), run(1, started=None, duration_ms=None)], PRICES, NOW)
     assert (unknown.spent, unknown.unknown_runs, unknown.unknown_hours) == (0.0, 2, 3.0)
+    assert unknown.is_over_with(0.1), "what some of it cost nobody knows"
+    assert not unknown.is_over_by(99.0) and unknown.is_over_by(100.1)
     waiting = run(0, state=RunState.PENDING, started=None, ended=None, duration_ms=None)
     assert month_cost([waiting], PRICES, NOW).unknown_runs == 0
     live = run(4, state=RunState.RUNNING, ended=None, duration_ms=None)

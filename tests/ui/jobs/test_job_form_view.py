@@ -23,7 +23,7 @@ from support.folder_cloud import (
     digits_spec,
     offline,
 )
-from support.form_bench import form_parts, prepare_data
+from support.form_bench import billing_of, form_parts, prepare_data
 from support.panel_bench import User, drop, let_go, light_theme
 from support.qt_support import watched_for_stalls
 from support.waiting import until
@@ -34,6 +34,7 @@ from traindeck.domain.jobs.job_spec import Channel, ChannelAccess, JobSpec, Volu
 from traindeck.domain.jobs.start_kinds import StartKind
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
+from traindeck.store.price_file import PriceFile
 from traindeck.ui.jobs.check_list import CheckList
 from traindeck.ui.jobs.choice_picker import facts_words
 from traindeck.ui.jobs.code_changes_dialog import CodeChangesDialog
@@ -94,7 +95,8 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot, spec: JobSpec | None =
     async with FolderCloud(folder) as cloud:
         code = code_folder(folder / "code")
         prepare_data(cloud)
-        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code)
+        prices = billing_of(cloud).table
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code, read_prices=prices)
         parts, user = form_parts(cloud, form), User()
         view = JobFormView(parts, theme, user, cloud.scope)
         qtbot.addWidget(view)
@@ -533,6 +535,26 @@ async def test_the_list_of_specifications_filters_and_greys_what_does_not_fit(
         assert on.form.state.spec.flavor == GPU.id and not popup.isVisible()
 
 
+async def test_prices_are_on_the_button_and_in_the_list_of_specifications(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot, replace(digits_spec(), stop_after="3h")) as on:
+        await on.cloud.add_cloud_profile("work")
+        on.form.refresh_profiles()
+        on.form.choose_profile("work")
+        await until(lambda: on.form.state.offer and not on.form.state.offer_is_old)
+        assert on.bar.submit.text() == "Submit · cost unknown"
+        PriceFile(on.cloud.paths.prices).change(flavors={CPU.id: 2.0}, currency=None, limit=None)
+        on.form.refresh_offer()
+        await until(lambda: on.bar.submit.text() == "Submit · at most 6.00 CNY")
+        on.page.flavor.showPopup()
+        popup = on.page.flavor.popup
+        assert popup is not None
+        cpu = next(row for row in popup.model.rows if row.value == CPU.id)
+        assert "per hour: 2.00 CNY" in facts_words(cpu) and "Prices are not known" not in popup.age.text()
+        popup.close()
+
+
 async def test_what_was_offered_the_last_time_is_there_without_a_line(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
@@ -627,16 +649,44 @@ async def test_a_template_locks_its_fields_until_they_are_unlocked(tmp_path: Pat
         on.form.new()
         on.parts.templates.begin_with("on two nodes")
         await until(lambda: on.form.state.template)
-        assert on.form.state.spec == digits_spec()
+        made = replace(digits_spec(), template="on two nodes")
+        assert on.form.state.spec == made
         assert on.view.origin.words.text() == "From template “on two nodes” · 2 fields locked"
         assert not on.page.flavor.isEnabled()
         on.form.set_rows("parameters", ())
         on.form.set_field("flavor", GPU.id)
-        assert on.form.state.spec == digits_spec()
+        assert on.form.state.spec == made
         qtbot.mouseClick(on.view.origin.unlock, Qt.MouseButton.LeftButton)
         assert on.page.flavor.isEnabled()
         on.parts.templates.remove("on two nodes")
         await until(lambda: not on.parts.templates.state.names)
+
+
+async def test_a_job_file_that_left_its_template_is_told_and_set_back_or_detached(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
+        on.parts.templates.save("ours", frozenset({"parameters", "stop_after"}))
+        await until(lambda: on.parts.templates.state.names == ("ours",))
+        changed = replace(digits_spec(), template="ours", parameters=(("lr", 1.0),), stop_after="9h")
+        on.form.load_spec(changed, on.form.state.base)
+
+        async def template() -> list[tuple[str, str]]:
+            await on.checked()
+            return [(one.field, one.level.value) for one in on.parts.checks.state.findings if one.check == "template"]
+
+        assert await template() == [("parameters", "red"), ("stop_after", "red")]
+        for one in [one for one in on.parts.checks.state.findings if one.check == "template"]:
+            on.parts.checks.mend(one.fixes[0])
+        assert await template() == [("", "green")]
+        assert on.form.state.spec == replace(digits_spec(), template="ours")
+        table = on.page._tables["parameters"]
+        assert table.pairs.rowCount() > len(digits_spec().parameters), "and the table shows them"
+        on.form.load_spec(changed, on.form.state.base)
+        await on.checked()
+        (first, _) = (one for one in on.parts.checks.state.findings if one.check == "template")
+        on.parts.checks.mend(first.fixes[1])
+        assert await template() == [] and on.form.state.spec == replace(changed, template="")
 
 
 async def test_the_code_of_then_or_the_current_one_is_submitted(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

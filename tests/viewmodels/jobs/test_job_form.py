@@ -22,7 +22,7 @@ from support.folder_cloud import (
     digits_spec,
     offline,
 )
-from support.form_bench import form_parts, prepare_data
+from support.form_bench import billing_of, form_parts, prepare_data
 from support.waiting import until
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.job import Run
@@ -35,6 +35,7 @@ from traindeck.domain.jobs.job_spec import (
     Volume,
     VolumeKind,
 )
+from traindeck.store.price_file import PriceFile
 from traindeck.viewmodels.jobs.form_draft import FormDraft, draft_of
 from traindeck.viewmodels.jobs.form_parts import FormParts
 from traindeck.viewmodels.jobs.form_state import FormState
@@ -54,7 +55,8 @@ async def parts_of(folder: Path, spec: JobSpec | None = None) -> AsyncIterator[t
     async with FolderCloud(folder) as cloud:
         code = code_folder(folder / "code")
         prepare_data(cloud)
-        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code)
+        prices = billing_of(cloud).table
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code, read_prices=prices)
         parts = form_parts(cloud, form)
         form.start()
         await until(lambda: form.state.offer and not form.state.offer_is_old)
@@ -207,6 +209,49 @@ async def test_only_the_last_chosen_profile_fills_the_choices(tmp_path: Path) ->
         await until(lambda: form.state.offer)
         assert (form.state.profile, form.state.spec.target) == ("lab", Target.LAB)
         assert "Free" in str(form.state.cost)
+
+
+async def test_the_button_says_what_the_job_costs_at_most(tmp_path: Path) -> None:
+    async with parts_of(tmp_path, digits_spec()) as (cloud, parts):
+        form = parts.form
+        await cloud.add_cloud_profile("work")
+        form.refresh_profiles()
+        form.choose_profile("work")
+        await until(lambda: form.state.offer and not form.state.offer_is_old)
+        assert str(parts.sending.submit_words) == "Submit · cost unknown"
+        prices = PriceFile(cloud.paths.prices)
+        prices.change(flavors={GPU.id: 2.5}, currency="EUR", limit=None)
+        parts.watch(True)
+        form.set_field("flavor", GPU.id)
+        form.set_field("stop_after", "4h")
+        await until(lambda: str(parts.sending.submit_words) == "Submit · at most 10.00 EUR")
+        (gpu,) = (row for row in parts.choices.flavors() if row.value == GPU.id)
+        assert [str(fact) for fact in gpu.facts][-1] == "per hour: 2.50 EUR"
+        form.set_field("stop_after", "none")
+        assert str(parts.sending.submit_words) == "Submit · cost unknown"
+        form.set_field("stop_after", "4h")
+        cloud.paths.prices.write_text("flavors = broken", encoding="utf-8")
+        form.load_prices()
+        await until(lambda: str(parts.sending.submit_words) == "Submit · cost unknown")
+        parts.watch(False)
+        form.choose_profile("lab")
+        assert str(parts.sending.submit_words) == "Submit to the Lab"
+
+
+async def test_a_specification_that_is_billed_by_a_code_has_the_price_of_the_code(tmp_path: Path) -> None:
+    async with parts_of(tmp_path, digits_spec()) as (cloud, parts):
+        form = parts.form
+        await cloud.add_cloud_profile("work")
+        cloud.jobs.offered_flavors = [replace(GPU, billing_code="gpu", billing_units=2), replace(CPU, id="cpu.free")]
+        cloud.paths.prices.write_text("[billing_codes]\ngpu = 3\n", encoding="utf-8")
+        form.load_prices()
+        form.refresh_profiles()
+        form.choose_profile("work")
+        form.set_field("flavor", GPU.id)
+        form.set_field("stop_after", "1h")
+        await until(lambda: str(form.state.cost_words) == "at most 6.00 CNY")
+        form.set_field("flavor", "cpu.free")
+        assert str(form.state.cost_words) == "free"
 
 
 async def test_the_usual_boot_file_is_found(tmp_path: Path) -> None:

@@ -36,5 +36,5 @@ async def mended(call: Call, core: RunCore, file: Path, base: Path, report: Chec
 
 
 def _told(fix: CheckFix) -> str:
-    changes = ", ".join(f"{field} = {value}" for field, value in fix.changes)
+    changes = ", ".join(field if isinstance(value, tuple) else f"{field} = {value}" for field, value in fix.changes)
     return say("{fix}: {changes}", fix=fix.words, changes=changes) if changes else say(fix.words)

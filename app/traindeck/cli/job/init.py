@@ -6,7 +6,6 @@ from pathlib import Path
 
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job.form_files import JOB_FILE, write_new
-from traindeck.cli.job.template import templates_of
 from traindeck.cli.main import Call
 from traindeck.domain.jobs.job_spec import USUAL_BOOTS, Target, name_stem, usual_boots
 from traindeck.domain.jobs.starter_file import starter_file
@@ -18,7 +17,7 @@ async def init(call: Call) -> int:
     folder: Path = call.options.folder
     place = folder / JOB_FILE
     async with call.core() as core:
-        template = call.options.template and await templates_of(core).existing(call.options.template)
+        template = call.options.template and await core.templates.existing(call.options.template)
         with_sample = not template and await core.sample.fits(folder)
         if with_sample:
             await core.sample.prepare(folder)

@@ -11,14 +11,12 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.check import print_findings, wanted_job
-from traindeck.cli.job.template import templates_of
 from traindeck.cli.job.waiting import find, said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.job import CodeOf, Run, RunState
-from traindeck.domain.jobs.validation import refuse
 from traindeck.domain.texts import count_text, say, text
 
 if TYPE_CHECKING:
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 async def submit(call: Call) -> int:
     file, spec = wanted_job(call)
     async with call.runs() as core:
-        if spec.template:
-            refuse((await templates_of(core).existing(spec.template)).mistakes(spec))
         if call.options.dry_run:
             from traindeck.cli.job.looking import show_what_would_go
 

@@ -14,13 +14,12 @@ from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.files import text_in
 
 if TYPE_CHECKING:
-    from traindeck.assembly.account_core import AccountCore
     from traindeck.store.templates import TemplateStore
 
 
 async def template(call: Call) -> int:
     async with call.accounts() as core:
-        store = templates_of(core)
+        store = core.templates
         if call.options.what != "list" and not call.options.name:
             raise _incomplete(text("Enter the name of the template."))
         match call.options.what:
@@ -36,12 +35,6 @@ async def template(call: Call) -> int:
             case _:
                 await _list(call, store)
     return DONE
-
-
-def templates_of(core: AccountCore) -> TemplateStore:
-    from traindeck.store.templates import TemplateStore
-
-    return TemplateStore(core.paths.templates, core.disk)
 
 
 def _incomplete(words: Text) -> InvalidInput:

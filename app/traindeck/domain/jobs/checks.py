@@ -9,6 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
+from traindeck.domain.jobs.file_values import to_toml_value
+from traindeck.domain.jobs.form_field import FieldKind
+from traindeck.domain.jobs.form_fields import BY_NAME
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, count_text, text
@@ -168,6 +171,16 @@ def document_of(report: CheckReport) -> Mapping[str, object]:
     return {"checks": [_entry(finding) for finding in report.findings]}
 
 
+def _plain(name: str, value: Any) -> Any:
+    """As it stands in a job file; of a row, its place."""
+    if ":" in name:
+        return value
+    field = BY_NAME[name]
+    if field.kind is FieldKind.VOLUMES:
+        return [to_toml_value(field, row) for row in value]
+    return dict(to_toml_value(field, row) for row in value) if field.is_table else to_toml_value(field, value)
+
+
 def _entry(one: CheckFinding) -> Mapping[str, object]:
     return {
         "check": one.check,
@@ -181,7 +194,7 @@ def _entry(one: CheckFinding) -> Mapping[str, object]:
         "fixes": [
             {
                 "title": str(fix.words),
-                "changes": dict(fix.changes),
+                "changes": {field: _plain(field, value) for field, value in fix.changes},
                 "creates": str(fix.creates) if fix.creates else None,
             }
             for fix in one.fixes

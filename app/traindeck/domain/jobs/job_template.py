@@ -11,7 +11,6 @@ from traindeck.domain.jobs.form_field import unknown_words
 from traindeck.domain.jobs.form_fields import FIELDS
 from traindeck.domain.jobs.job_file_edit import edited
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.jobs.validation import FieldError
 from traindeck.domain.texts import text
 
 _NAME = re.compile(r"\S(.{0,62}\S)?")
@@ -33,11 +32,10 @@ class JobTemplate:
         """A job file made from it, with its comments."""
         return edited(self.source, replace(self.spec, template=self.name))
 
-    def mistakes(self, spec: JobSpec) -> list[FieldError]:
-        """Where a form made from it holds something else in a locked field."""
+    def changed_in(self, spec: JobSpec) -> list[str]:
+        """The locked fields in which a form made from it holds something else; 1 and true are not the same."""
         own = self.spec
-        words = text("This is locked by the template “{name}”.", name=self.name)
-        return [FieldError(name, words) for name in self.locked if getattr(spec, name) != getattr(own, name)]
+        return [name for name in self.locked if repr(getattr(spec, name)) != repr(getattr(own, name))]
 
 
 def check_template_name(name: str) -> None:
@@ -52,7 +50,9 @@ def template_of(name: str, source: str, locked: list[str]) -> JobTemplate:
     """A template whose file is good; keys are written as in settings: `resources.flavor`, or `parameters` for all."""
     check_template_name(name)
     job_file.parse(source)
-    places = {field.table if field.is_table else field.place: field.name for field in FIELDS}
+    places = {
+        field.table if field.is_table else field.place: field.name for field in FIELDS if field.name != "template"
+    }
     for key in locked:
         if key not in places:
             raise InvalidInput(unknown_words(key, list(places)), text("“traindeck job fields” explains all keys."))

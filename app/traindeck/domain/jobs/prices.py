@@ -159,7 +159,11 @@ class MonthCost:
         """Whether so much on top would be too much; what is unknown may be."""
         if not self.limit:
             return False
-        return more is None or self.spent + more > self.limit
+        return more is None or self.unknown_runs > 0 or self.is_over_by(more)
+
+    def is_over_by(self, more: float) -> bool:
+        """The same by what is known alone."""
+        return self.limit > 0 and self.spent + more > self.limit
 
 
 def month_begins(now: datetime) -> datetime:

@@ -327,7 +327,7 @@ class FieldsPage(QWidget):
         state, choices = self._form.state, self._parts.choices
         spec, trouble, is_known = state.spec, state.offer_trouble, state.offer is not None
         chosen = (spec.engine, spec.engine_version, spec.flavor, spec.nodes, spec.target)
-        shown = (state.offer, state.offer_is_old, trouble, state.profile, state.profiles, chosen)
+        shown = (state.offer, state.offer_is_old, trouble, state.profile, state.profiles, state.prices, chosen)
         if shown == self._chosen_of:
             return  # a letter typed elsewhere; hundreds of lines are not looked through for it
         self._chosen_of = shown

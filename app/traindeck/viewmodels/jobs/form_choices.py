@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from traindeck.domain.jobs.choices import Choices, Engine, Flavor, matching_engines, matching_flavors, misfit
 from traindeck.domain.jobs.job_spec import JobSpec, Target
+from traindeck.domain.jobs.prices import money_words
 from traindeck.domain.texts import Text, count_text, text
-from traindeck.viewmodels.jobs.form_state import UpperCost, unknown_cost
 from traindeck.viewmodels.jobs.job_form import JobForm
 
 RecentForms = Callable[[], Sequence[JobSpec]]
 """The forms of the runs there were, the newest first."""
 
 _MOST_RECENT = 5
-_HOUR = "1h"
 
 
 def _none_yet() -> Sequence[JobSpec]:
@@ -38,10 +37,9 @@ class ChoiceRow:
 class FormChoices:
     """Lists for what the form holds now."""
 
-    def __init__(self, form: JobForm, recent: RecentForms = _none_yet, upper_cost: UpperCost = unknown_cost) -> None:
+    def __init__(self, form: JobForm, recent: RecentForms = _none_yet) -> None:
         self._form = form
         self._recent = recent
-        self._upper_cost = upper_cost
 
     @property
     def taken(self) -> datetime | None:
@@ -97,9 +95,11 @@ class FormChoices:
     def _price(self, flavor: Flavor) -> Text | None:
         if flavor.is_free:
             return text("free")
-        state = self._form.state
-        hour = replace(state.spec, flavor=flavor.id, nodes=1, stop_after=_HOUR)
-        cost = self._upper_cost(hour, state.profile)
+        prices, account = self._form.state.prices, self._form.state.profile
+        if prices is None:
+            return None
+        hour = prices.per_hour(flavor.id, 1, account, flavor.billing_code, flavor.billing_units)
+        cost = money_words(hour, prices.currency)
         return None if cost is None else text("per hour: {cost}", cost=cost)
 
     @property

@@ -31,5 +31,7 @@ class FormParts:
 
     def watch(self, is_seen: bool) -> None:
         """Whether the form is in sight: only then disk and services are asked about it."""
+        if is_seen:
+            self.form.load_prices()
         self.code.watch(is_seen)
         self.checks.watch(is_seen)

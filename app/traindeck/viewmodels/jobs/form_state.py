@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from traindeck.domain.jobs.form_field import FormField
 from traindeck.domain.jobs.form_fields import BY_NAME
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.jobs.nearest_choices import nearest_engine, nearest_flavor
+from traindeck.domain.jobs.prices import PriceTable, estimate, money_words
 from traindeck.domain.jobs.start_kinds import StartKind, counts_in
 from traindeck.domain.jobs.validation import FieldError, validate
 from traindeck.domain.texts import Text, text
@@ -22,14 +23,6 @@ from traindeck.viewmodels.ports import Rows
 
 EMPTY = JobSpec(code_folder="")
 """A new form names no folder: the default of a job file, “.”, would be whatever folder the program runs in."""
-
-UpperCost = Callable[[JobSpec, str], Text | None]
-"""What a job costs at most for this account; None: nobody knows."""
-
-
-def unknown_cost(_: JobSpec, __: str) -> Text | None:
-    """Without a price table."""
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,10 @@ class FormState:
     nearest_flavor: Flavor | None = None
     is_dirty: bool = False
     changes: tuple[Difference, ...] = ()
+    prices: PriceTable | None = None
+    """As the user wrote them down; None: not read yet, or not to be read."""
     upper_cost: Text | None = None
+    """What it costs at most; None: nobody knows."""
 
     @property
     def errors(self) -> Mapping[str, Text]:
@@ -105,7 +101,7 @@ class FormState:
         return counts_in(self.kind, name)
 
 
-def judged(state: FormState, before: FormState, clean: JobSpec, upper_cost: UpperCost) -> FormState:
+def judged(state: FormState, before: FormState, clean: JobSpec) -> FormState:
     """The same, with what follows from it; hundreds of specifications are not looked through for each letter."""
     offer = None if state.offer_is_old else state.offer  # what may have changed since refuses nothing
     if _asks_for(state) != _asks_for(before):
@@ -119,8 +115,19 @@ def judged(state: FormState, before: FormState, clean: JobSpec, upper_cost: Uppe
         all_errors=(*_account_errors(state), *validate(state.spec, offer)),
         is_dirty=state.spec != clean,
         changes=differences(state.origin.spec, state.spec) if state.origin else (),
-        upper_cost=upper_cost(state.spec, state.profile),
+        upper_cost=_upper_cost(state),
     )
+
+
+def _upper_cost(state: FormState) -> Text | None:
+    if state.prices is None or not state.profile:
+        return None
+    offered = state.offer.flavor_of(state.spec) if state.offer else None
+    at_most = estimate(state.spec, state.profile, state.prices, offered).at_most
+    if at_most == 0:
+        return text("free")
+    price = money_words(at_most, state.prices.currency)
+    return None if price is None else text("at most {price}", price=price)
 
 
 def _asks_for(state: FormState) -> tuple[object, ...]:

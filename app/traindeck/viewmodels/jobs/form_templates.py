@@ -56,7 +56,7 @@ class FormTemplates(Stateful):
         """The fields that say something, in the order of the form."""
         spec = self._form.state.spec
         names = [one.name for one in fields(JobSpec) if getattr(spec, one.name) != getattr(EMPTY, one.name)]
-        return [BY_NAME[name] for name in names if name != "name"]
+        return [BY_NAME[name] for name in names if name not in ("name", "template")]
 
     async def _read(self) -> None:
         self._become(names=tuple(one.name for one in await self._templates.all()), is_known=True)

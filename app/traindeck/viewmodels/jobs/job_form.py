@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from traindeck.domain.jobs.job_file_edit import edited
 from traindeck.domain.jobs.job_spec import JobSpec, Target, name_stem, usual_boots
 from traindeck.domain.jobs.job_template import JobTemplate
 from traindeck.domain.jobs.parameter_text import rows_in
+from traindeck.domain.jobs.prices import PriceTable
 from traindeck.domain.jobs.start_kinds import StartKind, as_started, counts_in, not_counting, start_kind_of
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
@@ -24,7 +27,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, text_in, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_draft import FormDraft, Origin, draft_of
-from traindeck.viewmodels.jobs.form_state import EMPTY, FormState, UpperCost, judged, unknown_cost
+from traindeck.viewmodels.jobs.form_state import EMPTY, FormState, judged
 from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, differences, folder_words, merged, rows_of, with_rows
 from traindeck.viewmodels.ports import Rows
 
@@ -32,8 +35,16 @@ if TYPE_CHECKING:
     from traindeck.services.accounts.profiles import ProfileService
     from traindeck.services.jobs.choices import JobChoices
 
+log = logging.getLogger(__name__)
+
+ReadPrices = Callable[[], Awaitable[PriceTable]]
+
 _FOLDER = "folder"
 _OFFER = "load engines and specifications"
+
+
+async def _no_prices() -> PriceTable:
+    return PriceTable()
 
 
 class JobForm(QObject):
@@ -50,14 +61,14 @@ class JobForm(QObject):
         disk: BlockingCalls,
         scope: TaskScope,
         base: Path | None = None,
-        upper_cost: UpperCost = unknown_cost,
+        read_prices: ReadPrices = _no_prices,
     ) -> None:
         super().__init__()
         self._offers = offers
         self._profiles = profiles
         self._disk = disk
         self._scope = scope
-        self._upper_cost = upper_cost
+        self._read_prices = read_prices
         self._typed = EMPTY
         self._clean = EMPTY
         self._aside: dict[str, Any] = {}
@@ -67,7 +78,8 @@ class JobForm(QObject):
         self.state = FormState(base=base or Path.home())
 
     def start(self) -> None:
-        """Read the profiles and what the current one offers."""
+        """Read the profiles, what the current one offers, and what that costs."""
+        self.load_prices()
         self.refresh_profiles()
         if not self.state.profile and self.state.spec == EMPTY:
             self.choose_profile(self._profiles.current)
@@ -99,9 +111,14 @@ class JobForm(QObject):
 
     def refresh_offer(self) -> None:
         """Ask once more; what is known stays in sight meanwhile."""
+        self.load_prices()
         if name := self.state.profile:
             self._become(replace(self.state, offer_trouble=None))
             self._scope.start(_OFFER, lambda: self._load_offer(name, anew=True), Repeat.REPLACE)
+
+    def load_prices(self) -> None:
+        """As they are written down now: the table is a file to be edited."""
+        self._scope.start("read the prices", self._load_prices, Repeat.REPLACE)
 
     def draft(self) -> dict[str, Any]:
         """What stands in the form, to be kept until the next start."""
@@ -267,6 +284,8 @@ class JobForm(QObject):
         rows = {name: rows_of(spec, name) for name in names & set(ROW_FIELDS)}
         shown = {**self.state.rows, **rows}
         self._become(replace(self.state, spec=spec, rows=shown, touched=self.state.touched | names))
+        if not spec.template and self.state.template:
+            self.unlock()
         if "code_folder" in names:
             self._look_for_boot_files()
 
@@ -307,6 +326,15 @@ class JobForm(QObject):
             self._become(replace(self.state, offer_is_old=True, offer_trouble=error))
         else:
             self._become(replace(self.state, offer=offer, offer_is_old=False))
+
+    async def _load_prices(self) -> None:
+        prices: PriceTable | None = None
+        try:
+            prices = await self._read_prices()
+        except AppError as error:  # the check of the cost says what is wrong with the table
+            log.info("the prices: %s %s", error, error.detail)
+        if prices != self.state.prices:
+            self._become(replace(self.state, prices=prices))
 
     async def _open(self, path: Path) -> None:
         source = await self._disk.run(lambda _: text_in(path))
@@ -389,7 +417,7 @@ class JobForm(QObject):
 
     def _become(self, state: FormState) -> None:
         before = self._draft()
-        self.state = judged(state, self.state, self._clean, self._upper_cost)
+        self.state = judged(state, self.state, self._clean)
         self.changed.emit()
         if self._draft() != before:
             self.draft_changed.emit()

@@ -14,11 +14,13 @@ from traindeck.services.jobs.checks import (
     limits,
     outputs,
     script_files,
+    template,
 )
 from traindeck.services.jobs.checks.frame import JobCheck
 
 ALL_CHECKS: tuple[JobCheck, ...] = (
     *form_mistakes.CHECKS,
+    *template.CHECKS,
     *account.CHECKS,
     *engine.CHECKS,
     *code_folder.CHECKS,

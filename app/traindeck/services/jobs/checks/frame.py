@@ -17,6 +17,7 @@ from traindeck.runtime.tasks import safely
 
 if TYPE_CHECKING:
     from traindeck.domain.jobs.choices import Flavor
+    from traindeck.domain.jobs.job_template import JobTemplate
     from traindeck.services.jobs.billing import SubmissionCost
     from traindeck.services.jobs.checks.code_facts import CodeFacts
     from traindeck.services.jobs.checks.lab_limits import AskLabPython
@@ -33,6 +34,10 @@ AskCost = Callable[[JobSpec, str, "Flavor | None"], Awaitable["SubmissionCost"]]
 """What a form costs with an account, by the specification as it is offered."""
 
 
+AskTemplate = Callable[[str], Awaitable["JobTemplate"]]
+"""By its name; NotFound: there is none any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedJob:
     """The form that is looked at, with all that is known about what it names."""
@@ -43,6 +48,7 @@ class CheckedJob:
     service: AccountFacts
     lab_python: AskLabPython | None = None
     cost_of: AskCost | None = None
+    template_of: AskTemplate | None = None
     is_again: bool = False
     """It was sent before, with this very code."""
 

@@ -12,7 +12,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs.checks.account import KEYS
 from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
 from traindeck.services.jobs.checks.code_facts import CodeFacts, SourceMemory
-from traindeck.services.jobs.checks.frame import AskCost, CheckedJob, OnFindings, run_checks
+from traindeck.services.jobs.checks.frame import AskCost, AskTemplate, CheckedJob, OnFindings, run_checks
 from traindeck.services.jobs.checks.service_facts import ServiceFacts
 from traindeck.services.jobs.code_limits import LimitsOf, of_the_service
 from traindeck.services.jobs.code_tree import FrozenCode
@@ -32,6 +32,7 @@ class JobChecks:
     lab_python: AskLabPython | None = None
     limits_of: LimitsOf = of_the_service
     cost_of: AskCost | None = None
+    template_of: AskTemplate | None = None
     memory: SourceMemory = field(default_factory=SourceMemory)
 
     async def check(
@@ -53,7 +54,8 @@ class JobChecks:
         code.limits = await self.limits_of(profile)
         account = self.facts.connections.profile(profile)
         service = self.facts.of(profile, connection)
-        job = CheckedJob(spec, account, code, service, self.lab_python, self.cost_of, is_again=frozen is not None)
+        is_again = frozen is not None
+        job = CheckedJob(spec, account, code, service, self.lab_python, self.cost_of, self.template_of, is_again)
         return await run_checks(ALL_CHECKS, job, known=known, found=found)
 
     async def mend(self, profile: str, fix: CheckFix) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
 from traindeck.domain.jobs.choices import Flavor
-from traindeck.domain.jobs.prices import money_words
+from traindeck.domain.jobs.prices import MonthCost, money_words
 from traindeck.domain.jobs.stop_time import stop_time
-from traindeck.domain.texts import count_text, text
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, not_checked
 
@@ -44,16 +44,31 @@ async def _cost(job: CheckedJob) -> Iterable[CheckAnswer]:
         return [green(text("It is not charged."))]
     spent, limit = (money_words(amount, month.currency) or "" for amount in (month.spent, month.limit))
     price = money_words(at_most, month.currency)
+    prices = text("Enter prices with “traindeck billing prices”. Without a stop time there is no upper limit.")
     if cost.needs_confirmation:
         fact = text("Nobody knows what it costs; this month {spent} of {limit} are spent.", spent=spent, limit=limit)
         if price is not None:
             fact = text("It costs at most {price}; this month {spent} of {limit} are spent.",
                         price=price, spent=spent, limit=limit)  # fmt: skip
-        return [amber(fact, text("Shorten the time it may run, or change the limit in the price table."))]
+        is_unknown = price is None or not month.is_over_by(at_most or 0.0)
+        less = text("Shorten the time it may run, or change the limit in the price table.")
+        return [amber(_with_unknown(fact, month), prices if is_unknown else less)]
     if price is None:
-        hint = text("Enter prices with “traindeck billing prices”. Without a stop time there is no upper limit.")
-        return [not_checked(text("Not checked: the price of this job is not known."), hint)]
-    return [green(text("It costs at most {price}; {spent} are spent this month.", price=price, spent=spent))]
+        return [not_checked(text("Not checked: the price of this job is not known."), prices)]
+    fact = text("It costs at most {price}; {spent} are spent this month.", price=price, spent=spent)
+    return [green(_with_unknown(fact, month))]
+
+
+def _with_unknown(fact: Text, month: MonthCost) -> Text:
+    """What was spent is not all there is to be paid."""
+    if not month.unknown_runs:
+        return fact
+    more = count_text(
+        "What {count} run of this month cost is not known and comes on top.",
+        "What {count} runs of this month cost is not known and comes on top.",
+        month.unknown_runs,
+    )
+    return Text("{fact} {more}", {"fact": fact, "more": more})
 
 
 async def _offered(job: CheckedJob) -> Flavor | None:

@@ -267,8 +267,8 @@ def _first_runs(core: Core, scope: TaskScope, shell: Shell, selected: object) ->
     from traindeck.ui.jobs.run_list_view import RunListView
     from traindeck.viewmodels.jobs.run_list import RunList
 
-    runs = RunList(core.run_service, core.submission, core.watch, scope)
-    shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell.confirm))
+    runs = RunList(core.run_service, core.submission, core.watch, scope, core.adoption, core.log_search)
+    shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell))
     runs.select(str(selected or ""))
     runs.refresh()
     return runs

@@ -46,6 +46,7 @@ from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
+from traindeck.viewmodels.jobs.beside_asked import asking_beside
 from traindeck.viewmodels.jobs.budget_news import BudgetNews
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
@@ -119,7 +120,9 @@ class Models:
         log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, form, scope)
-        self.jobs = JobsRoom(form, places, runs, log, core.run_service, core.watch, core.sample, sample, scope)
+        self.jobs = JobsRoom(
+            form, places, runs, log, core.run_service, core.watch, core.sample, sample, core.disk, scope
+        )
         self.storage = _storage(core, scope, notices, settings)
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
         self.previews = PreviewsRoom(preview, core.planes, scope)
@@ -206,6 +209,7 @@ class Models:
     def ask_about_warnings(self, choose: Choose) -> None:
         """The window that is open now asks before a job is sent in spite of them."""
         self._core.submission.accept = asking(choose)
+        self._core.submission.accept_beside = asking_beside(choose)
 
     def close(self) -> None:
         self._deaf()

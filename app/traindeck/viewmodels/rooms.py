@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.run_table import exported
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.profiles import ProfileService
@@ -52,7 +56,14 @@ class JobsRoom:
     watch: RunWatch
     sample: SampleProject
     sample_run: SampleRun
+    disk: BlockingCalls
     scope: TaskScope
+
+    async def export(self, runs: Sequence[Run], file: Path) -> None:
+        """As the ending of its name says; what was there is replaced, for the dialog has asked."""
+        measured = await self.service.records.measured(runs)
+        content = exported(measured, file.suffix.lower(), self.runs.clock())
+        await self.disk.run(lambda _: _write(file, content))
 
     def page(self, pinned: str = "") -> RunPage:
         """For the run of this id; without one for whichever is selected."""
@@ -147,3 +158,8 @@ class AccountsRoom:
     def form(self, name: str = "") -> ProfileForm:
         """For a new account, or other keys and settings for one that is there."""
         return ProfileForm(self.service, self.scope, self.service.get(name) if name else None)
+
+
+def _write(file: Path, content: str) -> None:
+    with local_errors(file):
+        write_whole(file, content.encode())

@@ -57,7 +57,7 @@ async def view_of(
     async with FolderCloud(folder) as cloud:
         for run in runs:
             await cloud.records.add(run)
-        model = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        model = cloud.run_list()
         view = RunListView(model, theme, user or User())
         qtbot.addWidget(view)
         if tested:
@@ -231,7 +231,9 @@ async def test_what_can_be_done_to_several_is_offered_for_several(tmp_path: Path
         view.rows.selectAll()
         assert set(runs.chosen) == {"r1", "r2", "r3"}
         offered = {without_mnemonic(one.text().partition("\t")[0]): one for one in view.menu().actions()}
-        assert set(offered) == {"Stop…", "Copy name", "Copy job ID", "Delete…", ""}
+        assert set(offered) == {
+            "Stop…", "Compare", "Star", "Tags…", "Copy name", "Copy job ID", "Export as CSV or Markdown…", "Delete…", "",
+        }  # fmt: skip
         offered["Copy name"].trigger()
         assert sorted(QGuiApplication.clipboard().text().splitlines()) == ["digits-1", "digits-2", "digits-3"]
 
@@ -345,7 +347,7 @@ class Shown(QObject):
 async def test_building_it_shows_no_window(qapp: QApplication, tmp_path: Path, theme: Theme) -> None:
     """It is built beside a window that is in use, which would lose the keyboard to it."""
     async with FolderCloud(tmp_path) as cloud:
-        model = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        model = cloud.run_list()
         seen = Shown()
         qapp.installEventFilter(seen)
         try:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,9 @@ from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import Text
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import OUTPUTS, RunPage, day_words, state_words
+from traindeck.viewmodels.jobs.run_page import OUTPUTS, RunPage
+from traindeck.viewmodels.jobs.run_words import day_words, state_words
+from traindeck.viewmodels.ports import Way
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -21,7 +23,7 @@ NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 @asynccontextmanager
 async def list_of(folder: Path) -> AsyncIterator[tuple[FolderCloud, RunList]]:
     async with FolderCloud(folder) as cloud:
-        runs = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        runs = cloud.run_list()
         yield cloud, runs
         runs.close()
 
@@ -109,14 +111,18 @@ async def test_stop_shows_stopping_until_the_service_says_it_is_over(tmp_path: P
             asked.append(str(button))
             return True
 
-        runs.remove([run.id], agree)
+        async def choose(question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
+            asked.append(" ".join(str(way.action) for way in ways))
+            return ways[0].id
+
+        runs.remove([run.id], choose)
         runs.stop([run.id, "unknown"], agree)
         await until(lambda: runs.state.runs[0].state is RunState.TERMINATING)
         cloud.watch_runs()
         await until(lambda: runs.state.runs[0].state is RunState.TERMINATED)
         runs.select(run.id)
         runs.stop([run.id], agree)
-        runs.remove([run.id], agree)
+        runs.remove([run.id], choose)
         await until(lambda: not runs.state.runs)
         assert runs.state.selected_run is None
         assert not cloud.jobs.jobs

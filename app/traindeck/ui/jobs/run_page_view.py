@@ -28,8 +28,9 @@ from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, theme_too
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, line, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import SUB_PAGES, RunPage, head_facts, run_title, state_words, tone_of
-from traindeck.viewmodels.ports import Confirm, Tone
+from traindeck.viewmodels.jobs.run_page import SUB_PAGES, RunPage
+from traindeck.viewmodels.jobs.run_words import head_facts, run_title, state_words, tone_of
+from traindeck.viewmodels.ports import Asks, Tone
 from traindeck.viewmodels.shell.commands import without_mnemonic
 
 AnyPart = TypeVar("AnyPart", bound=RunPart)
@@ -46,11 +47,11 @@ class RunPageView(QWidget):
     pin_wanted = Signal(bool)
     """Keep this run as a tab of its own, or no longer."""
 
-    def __init__(self, page: RunPage, theme: Theme, confirm: Confirm) -> None:
+    def __init__(self, page: RunPage, theme: Theme, asks: Asks) -> None:
         super().__init__()
         self.page = page
         self._theme = theme
-        self._actions = {action.id: action for action in run_actions(page.runs, confirm)}
+        self._actions = {action.id: action for action in run_actions(page.runs, asks)}
         self.title, self.chip = ElidedLabel("", "heading"), StateChip()
         self.title.setMinimumWidth(_NUMBER_WIDTH)
         self.facts, self.note = ElidedLabel("", "dim"), ElidedLabel("", "dim")
@@ -113,7 +114,7 @@ class RunPageView(QWidget):
         action = self._actions.get(wanted)
         if run is None or action is None or is_text:
             super().keyPressEvent(event)
-        elif not event.isAutoRepeat() and action.fits(run):
+        elif not event.isAutoRepeat() and action.can_be_done([run]):
             action.act([run])
 
     def _build(self) -> None:

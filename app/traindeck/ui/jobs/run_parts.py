@@ -19,7 +19,8 @@ from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.table_models import RowsModel
 from traindeck.ui.kit.tables import NUMBERS, RowTable, plain_table
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState, tone_of
+from traindeck.viewmodels.jobs.run_page import RunPage, RunPageState
+from traindeck.viewmodels.jobs.run_words import tone_of
 from traindeck.viewmodels.ports import Tone
 
 _MARGINS = (2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)

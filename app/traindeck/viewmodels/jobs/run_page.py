@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.storage.objects import ObjectEntry
-from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import LABELS, ROW_FIELDS, Difference, differences, rows_of
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.ports import Tone
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.code_bundles import CodeText
@@ -212,7 +210,7 @@ class RunPage(QObject):
 
     async def _read_code(self, run: Run) -> None:
         try:
-            code = await self._service.code(run.id)
+            code = await self._service.kept_code.of(run)
         except AppError as error:
             self._become_of(run, code_trouble=error)
             return
@@ -223,7 +221,7 @@ class RunPage(QObject):
 
     async def _read_text(self, file: FrozenFile) -> None:
         try:
-            words = await self._service.code_text(file)
+            words = await self._service.kept_code.text(file)
         except AppError as error:
             self._become(replace(self.state, code_trouble=error))
             return
@@ -260,64 +258,3 @@ class RunPage(QObject):
     def _become(self, state: RunPageState) -> None:
         self.state = state
         self.changed.emit()
-
-
-def run_title(run: Run) -> str:
-    """By the number first: that tells runs of one job apart, and stays where the name is cut."""
-    return say("Run {number} · {name}", number=run.number, name=job_words(run))
-
-
-def job_words(run: Run) -> str:
-    """The name the user gave; that of the run has a date and letters behind it."""
-    return run.spec.name or run.name
-
-
-def cost_words(run: Run) -> str:
-    """What is not known is a dash."""
-    return say("Free") if run.profile == LAB else say("Cost –")
-
-
-def head_facts(run: Run, now: datetime) -> list[str]:
-    """How far it is; unknown is a dash, never nothing and never 0."""
-    facts = [say("Duration {time}", time=duration_words(run.run_seconds(now)))]
-    if not run.state.is_over:
-        facts += [say("Progress {share}", share="–"), say("Time left {time}", time="–")]
-    elif run.ended is not None:
-        facts.append(say("Ended {moment}", moment=moment_words(run.ended)))
-    return [*facts, cost_words(run)]
-
-
-def day_words(moment: datetime | None, now: datetime) -> str:
-    """When, as short as it is clear: the time of today, the day of this year, the date of another."""
-    if moment is None:
-        return "–"
-    there, here = moment.astimezone(), now.astimezone()
-    if there.date() == here.date():
-        return f"{there:%H:%M}"
-    return f"{there:%m-%d %H:%M}" if there.year == here.year else f"{there:%Y-%m-%d}"
-
-
-_TONES = {
-    RunState.PREPARING: Tone.WAITING,
-    RunState.SUBMITTING: Tone.WAITING,
-    RunState.UNCONFIRMED: Tone.DOUBTFUL,
-    RunState.NOT_SENT: Tone.BAD,
-    RunState.CREATING: Tone.WAITING,
-    RunState.PENDING: Tone.WAITING,
-    RunState.RUNNING: Tone.RUNNING,
-    RunState.TERMINATING: Tone.DOUBTFUL,
-    RunState.COMPLETED: Tone.GOOD,
-    RunState.FAILED: Tone.BAD,
-    RunState.TERMINATED: Tone.QUIET,
-    RunState.ABNORMAL: Tone.BAD,
-    RunState.UNKNOWN: Tone.DOUBTFUL,
-}
-
-
-def state_words(run: Run) -> str:
-    """The state in the user's language."""
-    return say(run.state_words)
-
-
-def tone_of(run: Run) -> Tone:
-    return _TONES[run.state]

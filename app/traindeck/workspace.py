@@ -30,6 +30,7 @@ from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
+from traindeck.ui.jobs.compare_feature import CompareFeature
 from traindeck.ui.jobs.feature import JobsFeature
 from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
@@ -48,6 +49,7 @@ from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.jobs.beside_asked import asking_beside
 from traindeck.viewmodels.jobs.budget_news import BudgetNews
+from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.records_news import RecordsNews
@@ -121,8 +123,9 @@ class Models:
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, form, scope)
         self.jobs = JobsRoom(
-            form, places, runs, log, core.run_service, core.watch, core.sample, sample, core.disk, scope
-        )
+            form, places, runs, log, core.run_service, core.watch, core.sample, sample,
+            CodeKeeping(core.run_service, notices.journal, scope), core.comparing, core.disk, scope,
+        )  # fmt: skip
         self.storage = _storage(core, scope, notices, settings)
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
         self.previews = PreviewsRoom(preview, core.planes, scope)
@@ -273,6 +276,7 @@ class Workspace:
         models, shell = self._models, self.shell
         models.ask_about_warnings(shell.choose)
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
+        await _added(shell, CompareFeature(shell, models.jobs))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
         self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))
         await _added(shell, PreviewsFeature(shell, models.previews, models.storage, self.storage.active))

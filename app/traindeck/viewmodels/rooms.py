@@ -14,6 +14,7 @@ from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.jobs.comparing import RunComparing
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.sample_project import SampleProject
@@ -23,6 +24,7 @@ from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.run_list import RunList
@@ -56,6 +58,8 @@ class JobsRoom:
     watch: RunWatch
     sample: SampleProject
     sample_run: SampleRun
+    code: CodeKeeping
+    comparing: RunComparing
     disk: BlockingCalls
     scope: TaskScope
 

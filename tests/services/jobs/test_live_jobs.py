@@ -234,7 +234,9 @@ async def test_a_job_made_elsewhere_is_adopted_with_its_form_and_its_log(way: Wa
         assert again.resubmission_of == adopted.id and again.code_url != adopted.code_url
         assert (await bench.watch.until_over(again.id)).state is RunState.COMPLETED
         assert b"line 1" in bench.logs.file(again.id).read(0) and b"line 2" not in bench.logs.file(again.id).read(0)
-        assert (await bench.run_service.kept_code.of(await bench.records.existing(adopted.id))).files == (await bench.run_service.kept_code.of(again)).files
+        assert (await bench.run_service.kept_code.of(await bench.records.existing(adopted.id))).files == (
+            await bench.run_service.kept_code.of(again)
+        ).files
         assert not list(bench.paths.adopted.iterdir())
         with pytest.raises(NotFound, match="no job with the ID"):
             await bench.adoption.adopt("nobody", LAB)

@@ -6,7 +6,6 @@ from pathlib import Path
 from support.folder_cloud import FolderCloud, digits_spec
 from support.waiting import until
 from traindeck.domain.jobs.job import LAB_ENDED, Run, RunState
-from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
 from traindeck.viewmodels.logs.log_feed import LogFeed
 

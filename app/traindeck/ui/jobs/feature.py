@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.domain.jobs.job import Run
@@ -73,6 +75,7 @@ class JobsFeature(Feature):
             (room.runs.tags_wanted, self._ask_tags),
             (room.runs.export_wanted, self._ask_export),
             (room.runs.chosen_changed, refresh),
+            (room.runs.fetches.page_wanted, self._open_page),
             (room.runs.changed, refresh),
             (room.runs.selection_changed, refresh),
             (room.form.changed, refresh),
@@ -261,6 +264,9 @@ class JobsFeature(Feature):
     def show_log(self, run: Run) -> None:
         self._room.log.show(run)
         self.shell.show_dock("log")
+
+    def _open_page(self, address: str) -> None:
+        QDesktopServices.openUrl(QUrl(address))
 
     def _follow(self, run: Run) -> None:
         """What was just submitted is seen; the keyboard stays where it is."""

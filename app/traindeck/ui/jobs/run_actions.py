@@ -19,6 +19,7 @@ from traindeck.viewmodels.ports import Asks
 
 _NO_RUN = text("Select a run first.")
 _ONE_RUN = text("Select one run only.")
+_NO_CODE = text("The code of this run was not kept.")
 _FOR_ALL = text("The state of this run does not allow it.")
 
 
@@ -95,6 +96,18 @@ def run_actions(runs: RunList, asks: Asks) -> list[RunAction]:
         RunAction(
             "run.compare", say("Co&mpare"), runs.compare_wanted.emit, group=3, icon="beside", least=2, most=MOST_RUNS
         ),
+        RunAction(
+            "run.diff", say("Compare code &with…"), one(runs.diff_wanted.emit), _has_code, group=3, icon="diff",
+            why=_NO_CODE,
+        ),
+        RunAction(
+            "run.restore", say("&Restore code to folder…"), one(runs.restore_wanted.emit), _has_code, group=3,
+            icon="folder", why=_NO_CODE,
+        ),
+        RunAction(
+            "run.code_export", say("Export code as &zip…"), one(runs.code_export_wanted.emit), _has_code, group=3,
+            icon="pack", why=_NO_CODE,
+        ),
         RunAction("run.star", say("&Star"), star, group=4, icon="star", most=0, is_on=lambda run: run.starred),
         RunAction("run.tags", say("Ta&gs…"), runs.tags_wanted.emit, group=4, icon="tag", most=0),
         RunAction("run.copy_name", say("Copy &name"), _copy_names, group=5, most=0),
@@ -113,6 +126,10 @@ def run_actions(runs: RunList, asks: Asks) -> list[RunAction]:
 def can_run_again(run: Run) -> bool:
     """Before its code is frozen there is nothing to submit; of a job made elsewhere the code is at the service."""
     return bool(run.bundle or run.job_id)
+
+
+def _has_code(run: Run) -> bool:
+    return bool(run.bundle)
 
 
 def _is_unconfirmed(run: Run) -> bool:

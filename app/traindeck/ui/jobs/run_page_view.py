@@ -22,8 +22,10 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
+from traindeck.ui.jobs.code_part import CodePart
+from traindeck.ui.jobs.outputs_part import OutputsPart
 from traindeck.ui.jobs.run_actions import fill_menu, head_action, run_actions
-from traindeck.ui.jobs.run_parts import CodePart, DetailsPart, OutputsPart, OverviewPart, RunPart
+from traindeck.ui.jobs.run_parts import DetailsPart, OverviewPart, RunPart
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, line, row_of
@@ -51,6 +53,7 @@ class RunPageView(QWidget):
         super().__init__()
         self.page = page
         self._theme = theme
+        self._asks = asks
         self._actions = {action.id: action for action in run_actions(page.runs, asks)}
         self.title, self.chip = ElidedLabel("", "heading"), StateChip()
         self.title.setMinimumWidth(_NUMBER_WIDTH)
@@ -97,7 +100,7 @@ class RunPageView(QWidget):
 
     @cached_property
     def outputs(self) -> OutputsPart:
-        return self._added(OutputsPart(self.page))
+        return self._added(OutputsPart(self.page, self._asks))
 
     @cached_property
     def code(self) -> CodePart:

@@ -101,7 +101,9 @@ class RunSearchBar(QWidget):
         if self._search.trouble is not None:
             parts.append(self._search.trouble.sentence())
         elif found is not None:
-            parts.append(say("{count} of {all} runs", count=f"{len(found.ids):,}", all=f"{len(self._runs.state.runs):,}"))
+            parts.append(
+                say("{count} of {all} runs", count=f"{len(found.ids):,}", all=f"{len(self._runs.state.runs):,}")
+            )
             if not found.is_whole:
                 parts.append(say("only the newest part of the logs was searched"))
         if self._search.is_searching:
@@ -115,7 +117,9 @@ class RunSearchBar(QWidget):
         menu, wanted = self._menu, self._search.filter
         menu.clear()
         self._search.look_for_metrics()  # for the next time, where a run has ended since
-        self._check(menu, say("Also search the logs"), wanted.in_logs, partial(self._set, "in_logs", not wanted.in_logs))
+        self._check(
+            menu, say("Also search the logs"), wanted.in_logs, partial(self._set, "in_logs", not wanted.in_logs)
+        )
         self._check(menu, say("Starred"), wanted.starred, partial(self._set, "starred", not wanted.starred))
         menu.addSeparator()
         states = menu.addMenu(say("State"))

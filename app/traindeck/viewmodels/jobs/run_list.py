@@ -17,6 +17,7 @@ from traindeck.domain.jobs.job import RemoteJob, Run, RunState
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import Repeat, TaskScope, Work
+from traindeck.viewmodels.jobs.output_fetches import OutputFetches
 from traindeck.viewmodels.jobs.run_again import RunAgain
 from traindeck.viewmodels.jobs.run_removals import RunRemovals
 from traindeck.viewmodels.jobs.run_search import RunSearch
@@ -91,6 +92,9 @@ class RunList(QObject):
     tags_wanted = Signal(object)
     export_wanted = Signal(object)
     compare_wanted = Signal(object)
+    diff_wanted = Signal(object)
+    restore_wanted = Signal(object)
+    code_export_wanted = Signal(object)
     """What is asked with a dialog, or shown on a page of its own: the runs that are meant."""
 
     def __init__(
@@ -111,6 +115,7 @@ class RunList(QObject):
         self.clock = clock
         self.search = RunSearch(service.records, logs, lambda: self.state.runs, scope, clock)
         self.search.changed.connect(self._show_rows)
+        self.fetches = OutputFetches(service, watch, scope)
         self._removals = RunRemovals(service, sender, scope, self._say)
         self._changes: dict[str, asyncio.Event] = {}
         self._others: dict[str, tuple[OtherJob, ...]] = {}  # by account, as of its last look

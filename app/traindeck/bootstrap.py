@@ -63,7 +63,8 @@ _ROOMS = (
     "viewmodels.storage.bucket_tree", "viewmodels.storage.bucket_access", "viewmodels.storage.buckets",
     "viewmodels.storage.moving", "viewmodels.storage.object_browser", "viewmodels.storage.object_sheet",
     "viewmodels.transfers.transfer_list", "viewmodels.transfers.sync_form", "viewmodels.rooms", "ui.accounts.feature",
-    "ui.jobs.job_form_view", "ui.jobs.feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
+    "ui.jobs.job_form_view", "ui.jobs.feature", "ui.jobs.compare_feature",
+    "ui.jobs.billing_feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
     "ui.storage.browser_view", "ui.previews.feature", "ui.shell.settings_feature", "ui.shell.frame_feature",
     "ui.storage.bucket_view", "ui.storage.feature", "ui.transfers.feature", "workspace",
 )  # fmt: skip

@@ -30,6 +30,7 @@ from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
+from traindeck.ui.jobs.billing_feature import BillingFeature
 from traindeck.ui.jobs.compare_feature import CompareFeature
 from traindeck.ui.jobs.feature import JobsFeature
 from traindeck.ui.kit.dialogs import until_closed
@@ -51,6 +52,7 @@ from traindeck.viewmodels.jobs.beside_asked import asking_beside
 from traindeck.viewmodels.jobs.budget_news import BudgetNews
 from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
 from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.jobs.live_costs import LiveCosts
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.records_news import RecordsNews
 from traindeck.viewmodels.jobs.run_list import RunList
@@ -64,6 +66,7 @@ from traindeck.viewmodels.ports import Choose
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
+    BillingRoom,
     JobsRoom,
     PreviewsRoom,
     StorageRoom,
@@ -130,8 +133,12 @@ class Models:
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
         self.previews = PreviewsRoom(preview, core.planes, scope)
         self.status = Status(core.profiles, core.run_service, core.watch, core.transfers.changed, scope)
+        self.costs = LiveCosts(core.billing, core.records, core.watch, scope)
+        self.costs.changed.connect(lambda: self.status.show_costs(self.costs.state))
+        self.billing = BillingRoom(core.billing, core.choices, core.profiles, core.watch, layout, scope)
         accounts = Accounts(core.profiles, scope)
         accounts.changed.connect(self.status.load)
+        accounts.changed.connect(lambda: self.costs.look_at(accounts.current))
         self.accounts = AccountsRoom(accounts, KeyNews(core.connections, notices), core.profiles, scope)
         self.lab = LabPage(core.lab_keeper, scope)
         self.disk_room = DiskRoom(notices, core.paths.home, core.disk, scope)
@@ -217,7 +224,8 @@ class Models:
     def close(self) -> None:
         self._deaf()
         for model in (
-            self.accounts.keys, self.status, self.jobs.runs, self.jobs.log, self.transfers.list, self.storage.changes,
+            self.accounts.keys, self.status, self.costs, self.jobs.runs, self.jobs.log, self.transfers.list,
+            self.storage.changes,
         ):  # fmt: skip
             model.close()
         for news in self._news:
@@ -277,6 +285,7 @@ class Workspace:
         models.ask_about_warnings(shell.choose)
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
         await _added(shell, CompareFeature(shell, models.jobs))
+        billing = await _added(shell, BillingFeature(shell, models.billing))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
         self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))
         await _added(shell, PreviewsFeature(shell, models.previews, models.storage, self.storage.active))
@@ -289,7 +298,7 @@ class Workspace:
         await _added(shell, ProblemReportFeature(shell, models.problem_form))
         sample, connect = models.jobs.sample_run, self.accounts.connect_account
         looks, status, notices = models.preferences, models.status, models.notices
-        await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open))
+        await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open, billing.open))
         shell.add_commands()
 
     async def reopen(self, pages: OpenPages) -> None:
@@ -315,6 +324,8 @@ class Workspace:
             self._transfers.open_sync(form)
         models = self._models
         models.status.load()
+        models.costs.count()
+        models.costs.look_at(models.accounts.accounts.current)
         models.jobs.form.start()
         models.jobs.runs.refresh()
         models.storage.buckets.use_profile(models.accounts.accounts.current)

@@ -18,8 +18,9 @@ from traindeck.domain.texts import Text, count_text, say, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
+    from traindeck.domain.jobs.file_changes import FileChange
     from traindeck.domain.jobs.job import Run
-    from traindeck.services.jobs.code_changes import CodeChanges, FileChange
+    from traindeck.services.jobs.code_changes import CodeChanges
     from traindeck.services.jobs.code_manifests import Bundle
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "M", "renamed": "R"}

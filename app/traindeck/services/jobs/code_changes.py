@@ -5,29 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
+from traindeck.domain.jobs.file_changes import ChangeKind, FileChange
 from traindeck.runtime.files import local_errors
 
 _MOST_BYTES = 1 << 19
 # Comparing takes as long as the square of what it is about, where little of it is the same.
 _MOST_LINES = 5_000
-
-
-class ChangeKind(StrEnum):
-    ADDED = "added"
-    REMOVED = "removed"
-    CHANGED = "changed"
-    RENAMED = "renamed"
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    kind: ChangeKind
-    path: str
-    before: str = ""
-    """What a renamed file was called."""
 
 
 @dataclass(frozen=True, slots=True)

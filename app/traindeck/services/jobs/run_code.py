@@ -12,13 +12,14 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import NotFound, Occupied
+from traindeck.domain.jobs.file_changes import FileChange
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.local_names import HERE, local_part, part_of
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_errors, our_opener
 from traindeck.services.jobs.code_bundles import CodeBundles, CodeText
-from traindeck.services.jobs.code_changes import CodeChanges, CodeSide, FileChange, changes_between
+from traindeck.services.jobs.code_changes import CodeChanges, CodeSide, changes_between
 from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
 from traindeck.services.transfers.placing import Folders, put_in_place
 

@@ -17,11 +17,11 @@ from traindeck.ui.kit.layouts import column_of, line
 from traindeck.ui.kit.table_models import RowsModel
 from traindeck.ui.kit.tables import RowTable, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.code_diff import CodeDiff
+from traindeck.viewmodels.jobs.code_diff import CodeDiff, CodeDiffState
 from traindeck.viewmodels.jobs.diff_rows import changes_at, one_below_the_other, side_by_side
 
 if TYPE_CHECKING:
-    from traindeck.services.jobs.code_changes import FileChange
+    from traindeck.domain.jobs.file_changes import FileChange
 
 _KINDS: Mapping[str, Text] = {
     "added": text("Added"), "removed": text("Removed"), "changed": text("Changed"), "renamed": text("Renamed"),
@@ -150,7 +150,7 @@ class CodeDiffView(QWidget, HasEdits):
             self._show_lines()
 
     def _words(self) -> str:
-        state = self.diff.state
+        state: CodeDiffState = self.diff.state
         if state.trouble is not None:
             return state.trouble.sentence()
         if not state.is_known:

@@ -15,7 +15,8 @@ from traindeck.viewmodels.jobs.run_words import run_title
 from traindeck.viewmodels.ports import Stateful
 
 if TYPE_CHECKING:
-    from traindeck.services.jobs.code_changes import CodeChanges, FileChange
+    from traindeck.domain.jobs.file_changes import FileChange
+    from traindeck.services.jobs.code_changes import CodeChanges
     from traindeck.services.jobs.runs import RunService
 
 FOLDER = "folder:"

@@ -85,7 +85,7 @@ class Services:
         async def runs() -> list[Run]:
             return self.runs
 
-        return SimpleNamespace(all=runs)
+        return SimpleNamespace(live=runs)
 
     def trouble(self, profile: str) -> AppError | None:
         return self.troubles.get(profile)

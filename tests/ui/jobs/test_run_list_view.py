@@ -282,7 +282,7 @@ async def test_the_page_of_a_run_shows_it_and_acts_on_it(tmp_path: Path, theme: 
                 cloud.watch.tell(replace(run, isolation=isolation))
                 assert words in view.note.text() and words in view.overview.isolation.text()
             cloud.watch.tell(run)
-            assert not view.note.isVisible() and not view.outputs.fetch.isEnabled()
+            assert not view.note.isVisible() and view.outputs.fetch.isEnabled(), "outputs come while it runs, too"
             cloud.watch_runs()
             assert view.act.text() == "Stop…"
             qtbot.mouseClick(view.act, Qt.MouseButton.LeftButton)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,16 +39,17 @@ from traindeck.viewmodels.shell.status import region_words
 if TYPE_CHECKING:
     from traindeck.domain.jobs.live_costs import BilledJob
 
-NAME, STATE, TIME, PER_HOUR, SO_FAR, FLAVOR, NODES, USER, ACCOUNT, REGION, STOP = range(11)
+NAME, STOP, STATE, TIME, PER_HOUR, SO_FAR, FLAVOR, NODES, RUN, USER, ACCOUNT, REGION = range(12)
 _WIDTHS = {
-    NAME: 24, STATE: 11, TIME: 10, PER_HOUR: 13, SO_FAR: 13, FLAVOR: 22, NODES: 7, USER: 12, ACCOUNT: 12, REGION: 12,
+    NAME: 24, STOP: 9, STATE: 11, TIME: 10, PER_HOUR: 13, SO_FAR: 13, FLAVOR: 22, NODES: 8, RUN: 16, USER: 12,
+    ACCOUNT: 12, REGION: 12,
 }  # fmt: skip
 _RIGHT = (TIME, PER_HOUR, SO_FAR, NODES)
 _AMOUNT = 14 * SPACE
 
 
 class _Jobs(RowsModel["BilledJob"]):
-    COLUMNS = 11
+    COLUMNS = 12
 
     def __init__(self, page: BillingPage, theme: Theme) -> None:
         super().__init__()
@@ -60,8 +61,8 @@ class _Jobs(RowsModel["BilledJob"]):
 
     def headers(self) -> Sequence[str]:
         return (
-            say("Name"), say("State"), say("Duration"), say("Per hour"), say("So far"), say("Specification"),
-            say("Nodes"), say("User"), say("Account"), say("Region"), say("Stop"),
+            say("Name"), say("Stop"), say("State"), say("Duration"), say("Per hour"), say("So far"),
+            say("Specification"), say("Nodes"), say("Run"), say("User"), say("Account"), say("Region"),
         )  # fmt: skip
 
     def cell(self, row: BilledJob, column: int, role: int) -> Any:
@@ -83,28 +84,22 @@ class _Jobs(RowsModel["BilledJob"]):
 
     def _words(self, row: BilledJob, column: int) -> str:
         job, seconds = row.job, self._page.seconds(row)
-        match column:
-            case 0:
-                return job.name if row.run_id else say("{name} (made elsewhere)", name=job.name)
-            case 1:
-                return say(job.state.words) if job.state.value == job.phase else job.phase
-            case 2:
-                return duration_words(seconds)
-            case 3:
-                return self._money(row.per_hour)
-            case 4:
-                return self._money(None if row.per_hour is None or seconds is None else row.per_hour * seconds / 3600)
-            case 5:
-                return job.flavor or "–"
-            case 6:
-                return f"{job.nodes}"
-            case 7:
-                return job.user or "–"
-            case 8:
-                return row.account
-            case 9:
-                return region_words(row.region)
-        return say("Stopping") if self.is_stopping(row) else say("Stop…")
+        cost = None if row.per_hour is None or seconds is None else row.per_hour * seconds / 3600
+        words: dict[int, Callable[[], str]] = {
+            NAME: lambda: job.name,
+            STOP: lambda: say("Stopping") if self.is_stopping(row) else say("Stop…"),
+            STATE: lambda: say(job.state.words) if job.state.value == job.phase else job.phase,
+            TIME: lambda: duration_words(seconds),
+            PER_HOUR: lambda: self._money(row.per_hour),
+            SO_FAR: lambda: self._money(cost),
+            FLAVOR: lambda: job.flavor or "–",
+            NODES: lambda: f"{job.nodes}",
+            RUN: lambda: row.run_id or say("Made elsewhere"),
+            USER: lambda: job.user or "–",
+            ACCOUNT: lambda: row.account,
+            REGION: lambda: region_words(row.region),
+        }
+        return words[column]()
 
     def _money(self, amount: float | None) -> str:
         table = self._page.state.table

@@ -186,7 +186,7 @@ def _fetched_words(fetch: FetchState) -> str:
                 len(done.too_large), size=size_words(sum(size for _, size in done.too_large)),
             )
         )  # fmt: skip
-    return " ".join(parts)
+    return "\n".join(parts)
 
 
 _NAMED = 6

@@ -52,6 +52,7 @@ class KeptLine(QLineEdit):
             self._shown = words
             if not is_typing:
                 self.setText(words)
+                self.setCursorPosition(0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.text() != self._shown:

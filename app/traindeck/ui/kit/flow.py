@@ -54,16 +54,29 @@ class FlowLayout(QLayout):
 
     def _arrange(self, rect: QRect, *, is_meant: bool) -> int:
         """How high it became."""
-        place, line = rect.topLeft(), 0
+        top = rect.top()
+        for line in self._lines(rect.width()):
+            height = max(size.height() for _, size in line)
+            left = rect.left()
+            for item, size in line:
+                if is_meant:
+                    middle = top + (height - size.height()) // 2
+                    item.setGeometry(QRect(QPoint(left, middle), QSize(min(size.width(), rect.width()), size.height())))
+                left += size.width() + self.spacing()
+            top += height + self.spacing()
+        return max(0, top - self.spacing() - rect.top())
+
+    def _lines(self, width: int) -> list[list[tuple[QLayoutItem, QSize]]]:
+        """What stands beside one another, each as large as it wants to be."""
+        lines: list[list[tuple[QLayoutItem, QSize]]] = []
+        taken = width + 1
         for item in self._items:
             if item.isEmpty():
                 continue
-            hint = item.sizeHint().expandedTo(item.minimumSize())
-            if place.x() > rect.left() and place.x() + hint.width() > rect.right() + 1:
-                place = QPoint(rect.left(), place.y() + line + self.spacing())
-                line = 0
-            if is_meant:
-                item.setGeometry(QRect(place, QSize(min(hint.width(), rect.width()), hint.height())))
-            place = QPoint(place.x() + hint.width() + self.spacing(), place.y())
-            line = max(line, hint.height())
-        return place.y() + line - rect.top()
+            size = item.sizeHint().expandedTo(item.minimumSize())
+            if taken + size.width() > width:
+                lines.append([])
+                taken = 0
+            lines[-1].append((item, size))
+            taken += size.width() + self.spacing()
+        return lines

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say
 from traindeck.ui.kit.tables import NUMBERS, FocusedView, Index
-from traindeck.ui.kit.theme import SPACE
+from traindeck.ui.kit.theme import ROW, SPACE
 
 _UNFOLDED_UP_TO = 200
 
@@ -116,6 +116,11 @@ def _sort(root: _Node) -> None:
         left += node.children
 
 
+class _Row(QStyledItemDelegate):
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), ROW)
+
+
 class PathTree(FocusedView, QTreeView):
     """Few files are seen at once; of many only the uppermost."""
 
@@ -125,6 +130,7 @@ class PathTree(FocusedView, QTreeView):
         self.setModel(model)
         self.setAccessibleName(name)
         self.setUniformRowHeights(True)
+        self.setItemDelegate(_Row(self))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hands import Hands, tell
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.storage.objects import ObjectPath
@@ -67,6 +67,31 @@ async def count_what_is_done(by: Hands, other_code: str) -> None:
     await hands.press(Qt.Key.Key_Return, _CTRL)
     await hands.finished(3)
     tell("other code", actions=hands.take(), folder=hands.runs()[0].spec.code_folder, name=hands.runs()[0].bundle)
+
+
+async def count_stopping(by: Hands) -> None:
+    """From a run that goes on to one that is asked to end."""
+    hands = Counted(by.program)
+    await hands.until(hands.window.isActiveWindow)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
+    welcome = hands.window.tabs.currentWidget()
+    assert isinstance(welcome, WelcomePage)
+    await hands.click(welcome.sample)
+    await hands.until(lambda: bool(hands.runs()) and hands.runs()[0].state is RunState.RUNNING)
+    page = hands.window.tabs.currentWidget()
+    assert isinstance(page, RunPageView)
+    hands.take()
+    await hands.click(page.act)
+    hands.count += 1
+    await hands.until(lambda: hands.dialog() is not None)
+    dialog = hands.dialog()
+    assert dialog is not None
+    await hands.click(next(one for one in dialog.findChildren(QAbstractButton) if one.objectName()))
+    hands.count += 1
+    await hands.until(lambda: hands.runs()[0].state in (RunState.TERMINATING, RunState.TERMINATED))
+    tell("stopping", actions=hands.take())
+    await hands.finished(1)
+    tell("stopped", state=hands.runs()[0].state.value)
 
 
 async def come_again(by: Hands) -> None:

@@ -28,6 +28,14 @@ def test_few_actions_lead_to_a_run(home: Path, tmp_path: Path) -> None:
         window.must_be_well()
 
 
+def test_two_actions_stop_a_run(home: Path) -> None:
+    shorten_the_sample(home, 500)
+    with WindowProcess(home, "count_stopping") as window:
+        assert window.told("stopping")["actions"] == 2
+        assert window.told("stopped")["state"] == "Terminated"
+        window.must_be_well()
+
+
 def test_one_letter_starts_a_job_only_where_runs_are(home: Path) -> None:
     shorten_the_sample(home, 1)
     with WindowProcess(home, "press_r_everywhere") as window:

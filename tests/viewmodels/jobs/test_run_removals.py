@@ -21,7 +21,7 @@ async def completed(cloud: FolderCloud, folder: Path) -> Run:
 
 
 def code_files(cloud: FolderCloud, run: Run) -> list[Path]:
-    place = cloud.storage.root / run.code_url.removeprefix("obs://")
+    place = (cloud.storage.root / run.code_url.removeprefix("obs://")).parent
     return [path for path in place.rglob("*") if path.is_file()]
 
 

@@ -63,7 +63,8 @@ _ROOMS = (
     "viewmodels.storage.bucket_tree", "viewmodels.storage.bucket_access", "viewmodels.storage.buckets",
     "viewmodels.storage.moving", "viewmodels.storage.object_browser", "viewmodels.storage.object_sheet",
     "viewmodels.transfers.transfer_list", "viewmodels.transfers.sync_form", "viewmodels.rooms", "ui.accounts.feature",
-    "ui.jobs.job_form_view", "ui.jobs.feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
+    "ui.jobs.job_form_view", "ui.jobs.feature", "ui.jobs.compare_feature",
+    "ui.jobs.billing_feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
     "ui.storage.browser_view", "ui.previews.feature", "ui.shell.settings_feature", "ui.shell.frame_feature",
     "ui.storage.bucket_view", "ui.storage.feature", "ui.transfers.feature", "workspace",
 )  # fmt: skip
@@ -267,8 +268,8 @@ def _first_runs(core: Core, scope: TaskScope, shell: Shell, selected: object) ->
     from traindeck.ui.jobs.run_list_view import RunListView
     from traindeck.viewmodels.jobs.run_list import RunList
 
-    runs = RunList(core.run_service, core.submission, core.watch, scope)
-    shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell.confirm))
+    runs = RunList(core.run_service, core.submission, core.watch, scope, core.adoption, core.log_search)
+    shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell))
     runs.select(str(selected or ""))
     runs.refresh()
     return runs

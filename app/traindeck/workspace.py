@@ -30,6 +30,8 @@ from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
+from traindeck.ui.jobs.billing_feature import BillingFeature
+from traindeck.ui.jobs.compare_feature import CompareFeature
 from traindeck.ui.jobs.feature import JobsFeature
 from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
@@ -46,8 +48,10 @@ from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
+from traindeck.viewmodels.jobs.beside_asked import asking_beside
 from traindeck.viewmodels.jobs.budget_news import BudgetNews
 from traindeck.viewmodels.jobs.code_folder import CodeFolder
+from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
 from traindeck.viewmodels.jobs.earlier_code import EarlierCode
 from traindeck.viewmodels.jobs.form_choices import FormChoices
 from traindeck.viewmodels.jobs.form_parts import FormParts
@@ -56,6 +60,7 @@ from traindeck.viewmodels.jobs.form_text import FormText
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.job_sending import JobSending
 from traindeck.viewmodels.jobs.live_checks import LiveChecks
+from traindeck.viewmodels.jobs.live_costs import LiveCosts
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
 from traindeck.viewmodels.jobs.records_news import RecordsNews
 from traindeck.viewmodels.jobs.run_list import RunList
@@ -69,6 +74,7 @@ from traindeck.viewmodels.ports import Choose
 from traindeck.viewmodels.previews.preview import Preview
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
+    BillingRoom,
     JobsRoom,
     PreviewsRoom,
     StorageRoom,
@@ -126,13 +132,20 @@ class Models:
         log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, parts.form, scope)
-        self.jobs = JobsRoom(parts, runs, log, core.run_service, core.watch, core.sample, sample, scope)
+        self.jobs = JobsRoom(
+            parts, runs, log, core.run_service, core.watch, core.sample, sample,
+            CodeKeeping(core.run_service, notices.journal, scope), core.comparing, core.disk, scope,
+        )  # fmt: skip
         self.storage = _storage(core, scope, notices, settings)
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
         self.previews = PreviewsRoom(preview, core.planes, scope)
         self.status = Status(core.profiles, core.run_service, core.watch, core.transfers.changed, scope)
+        self.costs = LiveCosts(core.billing, core.records, core.watch, scope)
+        self.costs.changed.connect(lambda: self.status.show_costs(self.costs.state))
+        self.billing = BillingRoom(core.billing, core.choices, core.profiles, core.watch, layout, scope)
         accounts = Accounts(core.profiles, scope)
         accounts.changed.connect(self.status.load)
+        accounts.changed.connect(lambda: self.costs.look_at(accounts.current))
         self.accounts = AccountsRoom(accounts, KeyNews(core.connections, notices), core.profiles, scope)
         self.lab = LabPage(core.lab_keeper, scope)
         self.disk_room = DiskRoom(notices, core.paths.home, core.disk, scope)
@@ -213,11 +226,13 @@ class Models:
     def ask_about_warnings(self, choose: Choose) -> None:
         """The window that is open now asks before a job is sent in spite of them."""
         self._core.submission.accept = asking(choose)
+        self._core.submission.accept_beside = asking_beside(choose)
 
     def close(self) -> None:
         self._deaf()
         for model in (
-            self.accounts.keys, self.status, self.jobs.runs, self.jobs.log, self.transfers.list, self.storage.changes,
+            self.accounts.keys, self.status, self.costs, self.jobs.runs, self.jobs.log, self.transfers.list,
+            self.storage.changes,
         ):  # fmt: skip
             model.close()
         for news in self._news:
@@ -235,7 +250,7 @@ def _form_parts(core: Core, runs: RunList, scope: TaskScope) -> FormParts:
         FormChoices(form, lambda: [run.spec for run in runs.state.runs]),
         checks,
         CodeFolder(form, core.disk, scope, core.submission.limits_of),
-        EarlierCode(form, checks, core.run_code, scope),
+        EarlierCode(form, checks, core.run_service.kept_code, scope),
         written,
         FormTemplates(form, core.templates, scope),
         JobSending(form, written, core.submission, checks, scope),
@@ -294,6 +309,8 @@ class Workspace:
         models, shell = self._models, self.shell
         models.ask_about_warnings(shell.choose)
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
+        await _added(shell, CompareFeature(shell, models.jobs))
+        billing = await _added(shell, BillingFeature(shell, models.billing))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
         self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))
         await _added(shell, PreviewsFeature(shell, models.previews, models.storage, self.storage.active))
@@ -306,7 +323,7 @@ class Workspace:
         await _added(shell, ProblemReportFeature(shell, models.problem_form))
         sample, connect = models.jobs.sample_run, self.accounts.connect_account
         looks, status, notices = models.preferences, models.status, models.notices
-        await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open))
+        await _added(shell, FrameFeature(shell, looks, status, notices, sample, connect, lab.open, billing.open))
         shell.add_commands()
 
     async def reopen(self, pages: OpenPages) -> None:
@@ -332,6 +349,8 @@ class Workspace:
             self._transfers.open_sync(form)
         models = self._models
         models.status.load()
+        models.costs.count()
+        models.costs.look_at(models.accounts.accounts.current)
         models.jobs.form.start()
         models.jobs.runs.refresh()
         models.storage.buckets.use_profile(models.accounts.accounts.current)

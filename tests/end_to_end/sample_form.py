@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.kit.pair_table import PairTable
-from traindeck.viewmodels.jobs.run_page import state_words
+from traindeck.viewmodels.jobs.run_words import state_words
 
 
 async def fill_in_sample(hands: Hands) -> None:

@@ -109,11 +109,11 @@ async def test_services_know_what_was_seen_and_chosen(old: Path) -> None:
                 for path in old_place.rglob("files/**/*")
                 if path.is_file()
             }
-            code = await core.run_service.code(run.id)
+            code = await core.run_service.kept_code.of(run)
             assert "train.py" in {file.path for file in code.files} and code.git is None
             kept = {file.path: core.run_service.bundles.place(file).read_bytes() for file in code.files}
             assert kept == was_there or not was_there  # several runs share a bundle
-            assert not old_place.exists() and await core.run_service.code(run.id) == code
+            assert not old_place.exists() and await core.run_service.kept_code.of(run) == code
         index = (await core.listings.open("lab", "team-data")).index
         listed = await core.index.run(lambda _: index.listed("photos/", deep=False))
         assert listed == datetime(2026, 11, 19, 8, 23, 46, 980_000, UTC)

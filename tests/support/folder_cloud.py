@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import md5
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from support.entered import Entered
 from support.folder_access import FolderAccess
@@ -33,12 +33,14 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import Connection, Connections, LabAddress
 from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
+from traindeck.services.logs.log_search import LogFinder
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.data_ports import ListingPage
@@ -53,6 +55,9 @@ from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
+
+if TYPE_CHECKING:
+    from traindeck.viewmodels.jobs.run_list import RunList
 
 TORCH = Engine("PyTorch", "pytorch_2.1.0-cuda_12.1-py_3.10.6-ubuntu_22.04-x86_64", "e1", "x86_64")
 TORCH_OLD = Engine("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64", "e2", "x86_64")
@@ -244,6 +249,16 @@ class HandMadeJobs(ModelArtsTraining):
         await self._gate()
         return self.jobs.get(job_id)
 
+    async def document(self, job_id: str) -> dict[str, Any] | None:
+        """As much of it as taking it in asks for."""
+        await self._gate()
+        job = self.jobs.get(job_id)
+        if job is None:
+            return None
+        meta = {"id": job.id, "name": job.name, "create_time": 1_700_000_000_000}
+        spec = {"resource": {"flavor_id": CPU.id, "node_count": 1}}
+        return {"kind": "job", "metadata": meta, "status": {"phase": job.phase}, "algorithm": {}, "spec": spec}
+
     async def live_jobs(self) -> LiveJobs:
         await self._gate()
         return LiveJobs(tuple(job for job in self.jobs.values() if not job.state.is_over))
@@ -320,8 +335,17 @@ class FolderCloud(Entered):
         self.submission.changed.add(self.watch.tell)
         self.choices = JobChoices(self.connections, OfferStore(self.paths.offers, self.disk))
         self.service = RunService(self.records, self.connections, self.watch, self.transfers, bundles)
+        self.log_search = LogFinder(self.logs, self.disk)
+        self.adoption = Adoption(
+            self.records, self.connections, self.watch, self.transfers, bundles, self.disk, self.paths.adopted
+        )
         await self.open_scope()
         return self
+
+    def run_list(self) -> RunList:
+        from traindeck.viewmodels.jobs.run_list import RunList  # not all who use this folder have Qt
+
+        return RunList(self.service, self.submission, self.watch, self.scope, self.adoption, self.log_search)
 
     async def add_cloud_profile(self, name: str = "work") -> None:
         profile = Profile(name, Provider.MODELARTS, "cn-north-4")

@@ -53,7 +53,7 @@ def form_parts(cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = ()
         FormChoices(form, lambda: recent),
         checks,
         CodeFolder(form, cloud.disk, cloud.scope),
-        EarlierCode(form, checks, RunCode(cloud.records, cloud.bundles, cloud.disk), cloud.scope),
+        EarlierCode(form, checks, RunCode(cloud.records, cloud.bundles), cloud.scope),
         written,
         FormTemplates(form, templates, cloud.scope),
         JobSending(form, written, cloud.submission, checks, cloud.scope),

@@ -21,6 +21,7 @@ from traindeck.services.transfers import Transfer, Transfers
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.object_table import NAME, ObjectTable
+from traindeck.viewmodels.ports import Way
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.places import ChangedPlaces
 
@@ -94,10 +95,22 @@ class User:
     def __init__(self, answer: bool = True) -> None:
         self.answer = answer
         self.asked: list[str] = []
+        self.facts: list[str] = []
+        """What was told with the last question that had several ways out."""
+        self.way = ""
 
     async def __call__(self, question: Text, button: Text) -> bool:
         self.asked.append(f"{question} [{button}]")
         return self.answer
+
+    confirm = __call__
+
+    async def choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
+        """The first way, unless another was named."""
+        self.facts = [str(fact) for fact in facts]
+        self.asked.append(f"{question} " + "".join(f"[{way.action}]" for way in ways))
+        wanted = self.way or (ways[0].id if ways else "")
+        return wanted if self.answer else ""
 
 
 def drop(widget: QWidget, paths: Sequence[Path], place: QPoint) -> bool:

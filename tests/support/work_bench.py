@@ -30,7 +30,6 @@ from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.comparing import RunComparing
 from traindeck.services.jobs.modelarts.job_search import name_filter, pages
-from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Gate, Submission
@@ -142,7 +141,6 @@ class Bench(Entered):
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.run_notes = RunNotes(self.records, self.connections, self.watch)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
         self.transfers = await owned.enter_async_context(

@@ -19,9 +19,7 @@ from traindeck.services.jobs.code_bundles import CodeBundles
 from traindeck.services.jobs.code_limits import CodeLimits
 from traindeck.services.jobs.code_tree import FrozenCode
 from traindeck.services.jobs.comparing import RunComparing
-from traindeck.services.jobs.run_code import RunCode
 from traindeck.services.jobs.run_metrics import RunMetrics
-from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Accept, Submission
@@ -60,11 +58,9 @@ class RunCore(DataCore):
         self.submission.limits_of = self._limits_of
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.submission.changed.add(self.watch.tell)
-        self.run_code = RunCode(self.records, bundles, self.disk)
         self.log_search = LogFinder(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
-        self.run_notes = RunNotes(self.records, connections, self.watch)
         self.adoption = Adoption(
             self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
         )

@@ -20,7 +20,7 @@ from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
-    from traindeck.services.jobs.billing import Bill, BilledJob
+    from traindeck.domain.jobs.live_costs import Bill, BilledJob
 
 _ALL = "all"
 _GIVES_WAY = ("run", "user", "nodes", "account", "region", "flavor", "so_far", "duration")

@@ -20,7 +20,7 @@ _ORDERS = {
 _SEARCHED = "(name, id, spec, note, tags, reason, job_id)"
 
 
-def statement(query: RunQuery) -> tuple[str, dict[str, object]]:
+def statement(query: RunQuery, wanted_columns: str = "*") -> tuple[str, dict[str, object]]:
     values: dict[str, object] = {}
     wanted: list[str] = []
 
@@ -52,7 +52,7 @@ def statement(query: RunQuery) -> tuple[str, dict[str, object]]:
         wanted = [condition.replace("(name LIKE", "(runs.name LIKE") for condition in wanted]
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
     limit = "" if query.limit is None else f" LIMIT {value(query.limit)}"
-    return f"SELECT runs.* FROM {source}{where} ORDER BY {order}{limit}", values
+    return f"SELECT runs.{wanted_columns} FROM {source}{where} ORDER BY {order}{limit}", values
 
 
 def _plain(word: str) -> str:

@@ -194,6 +194,16 @@ class RunStore:
         sql, values = statement(query)
         return await self._read(lambda db: [run_of(row) for row in db.execute(sql, values)])
 
+    async def found_ids(self, query: RunQuery) -> list[str]:
+        """For those who have the runs already."""
+        sql, values = statement(query, "id")
+        return await self._read(lambda db: [str(run_id) for (run_id,) in db.execute(sql, values)])
+
+    async def metric_names(self) -> list[str]:
+        """All numbers that were measured."""
+        sql = "SELECT DISTINCT name FROM metrics ORDER BY name"
+        return await self._read(lambda db: [str(name) for (name,) in db.execute(sql)])
+
     async def remove(self, run_id: str) -> None:
         await self._write(run_id, lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
         await self._writer.run(lambda _: self._records.folders.forget(run_id))

@@ -40,10 +40,20 @@ class Way:
     id: str
     action: Text
     is_advised: bool = False
+    is_loss: bool = False
+    """What it does cannot be undone."""
 
 
 Choose = Callable[[Text, Sequence[Text], Sequence[Way]], Awaitable[str]]
 """Asks the user which way: the question, and what the ways mean. Empty: none of them."""
+
+
+class Asks(Protocol):
+    """Whoever can ask the user; the window is one."""
+
+    async def confirm(self, question: Text, action: Text) -> bool: ...
+
+    async def choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str: ...
 
 
 class Stateful(QObject):

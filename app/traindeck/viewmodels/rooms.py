@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from traindeck.domain.accounts.profiles import is_region
+from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.run_table import exported
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.jobs.billing import Billing
+from traindeck.services.jobs.choices import JobChoices
+from traindeck.services.jobs.comparing import RunComparing
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.sample_project import SampleProject
@@ -19,6 +27,8 @@ from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
+from traindeck.viewmodels.jobs.billing_page import BillingPage, BillingPlaces
+from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
 from traindeck.viewmodels.jobs.form_parts import FormParts
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.run_list import RunList
@@ -26,6 +36,7 @@ from traindeck.viewmodels.jobs.run_page import RunPage
 from traindeck.viewmodels.jobs.sample_run import SampleRun
 from traindeck.viewmodels.logs.log_feed import LogFeed
 from traindeck.viewmodels.previews.preview import Preview
+from traindeck.viewmodels.shell.window_state import WindowState
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, NewBucketForm
@@ -51,11 +62,20 @@ class JobsRoom:
     watch: RunWatch
     sample: SampleProject
     sample_run: SampleRun
+    code: CodeKeeping
+    comparing: RunComparing
+    disk: BlockingCalls
     scope: TaskScope
 
     @property
     def form(self) -> JobForm:
         return self.parts.form
+
+    async def export(self, runs: Sequence[Run], file: Path) -> None:
+        """As the ending of its name says; what was there is replaced, for the dialog has asked."""
+        measured = await self.service.records.measured(runs)
+        content = exported(measured, file.suffix.lower(), self.runs.clock())
+        await self.disk.run(lambda _: _write(file, content))
 
     def page(self, pinned: str = "") -> RunPage:
         """For the run of this id; without one for whichever is selected."""
@@ -64,6 +84,41 @@ class JobsRoom:
     def refresh(self) -> None:
         self.watch.wake()
         self.runs.refresh()
+
+
+@dataclass(frozen=True, slots=True)
+class BillingRoom:
+    """What jobs cost."""
+
+    billing: Billing
+    choices: JobChoices
+    profiles: ProfileService
+    watch: RunWatch
+    layout: WindowState
+    scope: TaskScope
+
+    def page(self) -> BillingPage:
+        """For the accounts and regions that were chosen last, as far as they are there."""
+        page = BillingPage(self.billing, self.choices, self.profiles, self.watch, self.scope)
+        kept = self.layout.get(_PLACES)
+        if isinstance(kept, dict):
+            known = set(page.accounts())
+            accounts = [name for name in _words_in(kept.get("accounts")) if name in known]
+            regions = [name for name in _words_in(kept.get("regions")) if not name or is_region(name)]
+            if accounts and regions:
+                page.choose(BillingPlaces(tuple(accounts), tuple(regions)))
+        return page
+
+    def keep_places(self, places: BillingPlaces) -> None:
+        self.layout.put(_PLACES, {"accounts": list(places.accounts), "regions": list(places.regions)})
+
+
+_PLACES = "billing"
+
+
+def _words_in(kept: object) -> list[str]:
+    """What the file says may be anything."""
+    return [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +205,8 @@ class AccountsRoom:
     def form(self, name: str = "") -> ProfileForm:
         """For a new account, or other keys and settings for one that is there."""
         return ProfileForm(self.service, self.scope, self.service.get(name) if name else None)
+
+
+def _write(file: Path, content: str) -> None:
+    with local_errors(file):
+        write_whole(file, content.encode())

@@ -15,6 +15,10 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
+from traindeck.ui.jobs.billing_view import BillingView
+from traindeck.ui.jobs.choose_run_dialog import ChooseRunDialog
+from traindeck.ui.jobs.code_diff_view import CodeDiffView
+from traindeck.ui.jobs.compare_view import CompareView
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.lab.lab_page_view import LabPageView
 from traindeck.ui.shell.menus import menu_titles
@@ -76,7 +80,7 @@ async def tour(hands: Hands, pictures: str, extent: str, language: str, theme: s
             await walk.entries(menu_id, title)
     await walk.palette()
     if is_whole:
-        for place in (objects, buckets, runs, log, transfers, form, settings, account, report, sync, lab):
+        for place in (objects, buckets, runs, costs, log, transfers, form, settings, account, report, sync, lab):
             await place(walk)
     tell("over", places=walk.number)
 
@@ -216,6 +220,11 @@ async def runs(walk: Walk) -> None:
     await hands.open_menu_of(page.more)
     await walk.look("run, more actions")
     await walk.leave()
+    await comparing(walk)
+    await hands.press(Qt.Key.Key_1, _CTRL)
+    await hands.choose_cell(rows, last, 0)
+    await hands.press(Qt.Key.Key_Return)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), RunPageView))
     bar = hands.window.tabs.tabBar()
     await walk.context("a tab", bar, bar.tabRect(bar.currentIndex()).center())
     await hands.choose_cell(rows, last, 0)
@@ -224,6 +233,56 @@ async def runs(walk: Walk) -> None:
     await hands.until(lambda: hands.dialog() is not None)
     await walk.look("delete a run")
     await walk.leave()
+
+
+async def comparing(walk: Walk) -> None:
+    """What is looked for in the list, runs beside each other, and the code of one beside its folder."""
+    hands = walk.hands
+    models, panel = hands.program.models, hands.panel("runs")
+    await hands.click(panel.search.words)
+    await hands.type("no run is called so")
+    await walk.look("no such run")
+    await hands.press(Qt.Key.Key_Escape)
+    await hands.until(lambda: models.jobs.runs.search.found is None)
+    if len(models.jobs.runs.state.runs) < 2:
+        before = models.jobs.runs.state.runs[0]
+        again = await hands.program.core.submission.rerun(before.id, changes=["parameters.epochs=2"])
+        await hands.until(lambda: (run := models.jobs.runs.run(again.id)) is not None and run.state.is_over)
+    await hands.press(Qt.Key.Key_1, _CTRL)
+    await hands.press(Qt.Key.Key_A, _CTRL)
+    hands.window.commands.run("run.compare")
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), CompareView))
+    beside = hands.window.tabs.currentWidget()
+    assert isinstance(beside, CompareView)
+    await hands.until(lambda: beside.runs.state.is_known)
+    await walk.look("compare")
+    await hands.click(beside.equal)
+    await walk.look("compare, equal rows too")
+    hands.window.close_tab(hands.window.current_tab())
+    await hands.choose_cell(panel.rows, 0, 0)
+    hands.window.commands.run("run.diff")
+    await hands.until(lambda: isinstance(hands.dialog(), ChooseRunDialog))
+    await walk.look("compare code with")
+    await hands.press(Qt.Key.Key_Return)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), CodeDiffView))
+    diff = hands.window.tabs.currentWidget()
+    assert isinstance(diff, CodeDiffView)
+    await hands.until(lambda: diff.diff.state.is_known)
+    await walk.look("difference of code")
+    hands.window.close_tab(hands.window.current_tab())
+
+
+async def costs(walk: Walk) -> None:
+    """What is charged, and the prices."""
+    hands = walk.hands
+    await hands.click(hands.window.statusBar().findChild(QAbstractButton, "status.billing"))
+    page = hands.window.tabs.currentWidget()
+    assert isinstance(page, BillingView)
+    await hands.until(lambda: page.page.state.is_known and page.page.state.table is not None)
+    for number in range(page.tabs.count()):
+        await hands.click(page.tabs, page.tabs.tabRect(number).center())
+        await walk.look(f"costs, {page.tabs.tabText(number)}")
+    hands.window.close_tab(hands.window.current_tab())
 
 
 async def log(walk: Walk) -> None:

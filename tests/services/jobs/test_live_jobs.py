@@ -160,23 +160,23 @@ async def test_what_is_changed_elsewhere_arrives_and_what_is_changed_here_reache
 
             while not await arrived():
                 await asyncio.sleep(0.05)
-            await bench.run_notes.tag(run.id, ["baseline", "team=nlp"])
-            await bench.run_notes.tag(run.id, [], ["nobody has this"])
-            changed = await bench.run_notes.describe(run.id, "from here")
+            await bench.run_service.notes.tag(run.id, ["baseline", "team=nlp"])
+            await bench.run_service.notes.tag(run.id, [], ["nobody has this"])
+            changed = await bench.run_service.notes.describe(run.id, "from here")
             assert changed.tags == ("team=nlp", "baseline")
             job = await training.show(run.job_id)
             assert job is not None and job.tags is not None
             assert set(job.tags) == {"team=nlp", "baseline"} and job.description == "from here"
-            assert (await bench.run_notes.tag(run.id, [], ["team"])).tags == ("baseline",)
+            assert (await bench.run_service.notes.tag(run.id, [], ["team"])).tags == ("baseline",)
             job = await training.show(run.job_id)
             assert job is not None and job.tags == ("baseline",)
         with pytest.raises(InvalidInput):
-            await bench.run_notes.tag(run.id, ["a,b"])
+            await bench.run_service.notes.tag(run.id, ["a,b"])
         with pytest.raises(InvalidInput):
-            await bench.run_notes.describe(run.id, "x" * 257)
-        noted = await bench.run_notes.note(run.id, " the good one \n")
+            await bench.run_service.notes.describe(run.id, "x" * 257)
+        noted = await bench.run_service.notes.note(run.id, " the good one \n")
         assert noted.note == "the good one"
-        assert (await bench.run_notes.star(run.id, starred=True)).starred
+        assert (await bench.run_service.notes.star(run.id, starred=True)).starred
         await bench.run_service.stop(run.id)
 
 
@@ -187,8 +187,8 @@ async def test_tags_of_a_run_whose_job_is_gone_are_kept_here(way: Way, code: Pat
         run = await bench.watch.until_over((await bench.submitted(code)).id)
         with way.training() as training:
             await training.delete(run.job_id)
-        assert (await bench.run_notes.tag(run.id, ["kept"])).tags == ("kept",)
-        assert (await bench.run_notes.describe(run.id, "kept")).spec.description == "kept"
+        assert (await bench.run_service.notes.tag(run.id, ["kept"])).tags == ("kept",)
+        assert (await bench.run_service.notes.describe(run.id, "kept")).spec.description == "kept"
 
 
 async def test_a_log_that_cannot_be_kept_hides_no_state_and_is_fetched_once_it_can(
@@ -234,7 +234,9 @@ async def test_a_job_made_elsewhere_is_adopted_with_its_form_and_its_log(way: Wa
         assert again.resubmission_of == adopted.id and again.code_url != adopted.code_url
         assert (await bench.watch.until_over(again.id)).state is RunState.COMPLETED
         assert b"line 1" in bench.logs.file(again.id).read(0) and b"line 2" not in bench.logs.file(again.id).read(0)
-        assert (await bench.run_service.code(adopted.id)).files == (await bench.run_service.code(again.id)).files
+        assert (await bench.run_service.kept_code.of(await bench.records.existing(adopted.id))).files == (
+            await bench.run_service.kept_code.of(again)
+        ).files
         assert not list(bench.paths.adopted.iterdir())
         with pytest.raises(NotFound, match="no job with the ID"):
             await bench.adoption.adopt("nobody", LAB)

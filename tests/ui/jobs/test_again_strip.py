@@ -38,7 +38,7 @@ async def window_of(
         await cloud.add_cloud_profile("work")
         target = Target.LAB if profile == "lab" else Target.MODELARTS
         await cloud.submission.submit(digits_spec(target=target), code_folder(folder / "code"), profile)
-        runs = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        runs = cloud.run_list()
         window = QMainWindow()
         qtbot.addWidget(window)
         view = RunListView(runs, theme, User())

@@ -19,7 +19,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
 from support.waiting import until
-from traindeck.domain.jobs.job import Isolation, Run, RunState
+from traindeck.domain.jobs.job import Isolation, LiveJobs, RemoteJob, Run, RunState
+from traindeck.domain.jobs.run_query import Metric
+from traindeck.services.jobs.run_watch import JobsSeen
 from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.jobs.run_rows import RUN_ROLE, RunRows
@@ -57,7 +59,7 @@ async def view_of(
     async with FolderCloud(folder) as cloud:
         for run in runs:
             await cloud.records.add(run)
-        model = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        model = cloud.run_list()
         view = RunListView(model, theme, user or User())
         qtbot.addWidget(view)
         if tested:
@@ -231,7 +233,8 @@ async def test_what_can_be_done_to_several_is_offered_for_several(tmp_path: Path
         view.rows.selectAll()
         assert set(runs.chosen) == {"r1", "r2", "r3"}
         offered = {without_mnemonic(one.text().partition("\t")[0]): one for one in view.menu().actions()}
-        assert set(offered) == {"Stop…", "Copy name", "Copy job ID", "Delete…", ""}
+        changing = {"Stop…", "Compare", "Star", "Tags…", "Delete…"}
+        assert set(offered) == {*changing, "Copy name", "Copy job ID", "Export as CSV or Markdown…", ""}
         offered["Copy name"].trigger()
         assert sorted(QGuiApplication.clipboard().text().splitlines()) == ["digits-1", "digits-2", "digits-3"]
 
@@ -281,7 +284,7 @@ async def test_the_page_of_a_run_shows_it_and_acts_on_it(tmp_path: Path, theme: 
                 cloud.watch.tell(replace(run, isolation=isolation))
                 assert words in view.note.text() and words in view.overview.isolation.text()
             cloud.watch.tell(run)
-            assert not view.note.isVisible() and not view.outputs.fetch.isEnabled()
+            assert not view.note.isVisible() and view.outputs.fetch.isEnabled(), "outputs come while it runs, too"
             cloud.watch_runs()
             assert view.act.text() == "Stop…"
             qtbot.mouseClick(view.act, Qt.MouseButton.LeftButton)
@@ -345,7 +348,7 @@ class Shown(QObject):
 async def test_building_it_shows_no_window(qapp: QApplication, tmp_path: Path, theme: Theme) -> None:
     """It is built beside a window that is in use, which would lose the keyboard to it."""
     async with FolderCloud(tmp_path) as cloud:
-        model = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        model = cloud.run_list()
         seen = Shown()
         qapp.installEventFilter(seen)
         try:
@@ -378,3 +381,73 @@ async def test_several_are_deleted_by_one_key_and_the_selection_shows_who_has_th
         qtbot.keyClick(view.rows, Qt.Key.Key_Delete)
         await until(lambda: not runs.state.runs)
         assert len(user.asked) == 1
+
+
+async def test_a_star_is_clicked_and_the_selection_stays(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1, job_id=""), a_run(2, job_id="")) as (cloud, runs, view):
+        view.select("r2")
+        index = view.model.index(1, 0)
+        star = view.rows._delegate.star_place(view.rows.visualRect(index), view.rows.font(), index.data(RUN_ROLE))
+        qtbot.mouseClick(view.rows.viewport(), Qt.MouseButton.LeftButton, pos=star.center())
+        await until(lambda: (run := runs.run("r1")) is not None and run.starred)
+        assert view.selected_ids() == ["r2"] and (await cloud.records.existing("r1")).starred
+
+
+async def test_what_is_typed_above_the_list_is_looked_for_and_escape_shows_all(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    many = [a_run(1), a_run(2, RunState.FAILED), a_run(3)]
+    async with view_of(tmp_path, theme, qtbot, *many) as (_, runs, view):
+        qtbot.keyClicks(view.search.words, "digits-2")
+        await until(lambda: view.model.rowCount() == 1)
+        assert shown(view, 0) == "digits-2" and "1 of 3 runs" in view.search.told.text()
+        qtbot.keyClicks(view.search.words, "nothing")
+        await until(lambda: view.empty.isVisible())
+        assert view.empty.title.text() == "No run matches."
+        qtbot.keyClick(view.search.words, Qt.Key.Key_Escape)
+        assert view.model.rowCount() == 3 and view.search.words.text() == ""
+        runs.search.set(states=(RunState.FAILED,))
+        await until(lambda: view.model.rowCount() == 1)
+        assert "Failed" in view.search.told.text()
+        view.search.clear.click()
+        assert view.model.rowCount() == 3
+
+
+async def test_a_job_of_others_is_adopted_by_its_key_and_says_so_aloud(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    other = RemoteJob("x1", "somebody-elses", "Running", user="zhang")
+    async with view_of(tmp_path, theme, qtbot, a_run(1)) as (cloud, runs, view):
+        cloud.watch.jobs_seen.tell(JobsSeen("lab", LiveJobs((other,))))
+        assert view.model.rowCount() == 2
+        spoken = view.model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+        assert spoken.startswith("somebody-elses, Running, Made elsewhere")
+        view.select("job x1")
+        assert runs.chosen == ("job x1",) and runs.state.selected == "r1"
+        menu = view.menu()
+        assert menu is not None and len(menu.actions()) == 1
+        cloud.jobs.jobs["x1"] = other
+        qtbot.keyClick(view.rows, Qt.Key.Key_A)
+        await until(lambda: runs.state.selected_run is not None and runs.state.selected_run.job_id == "x1")
+        assert view.model.rowCount() == 2 and view.selected_ids() == [runs.state.selected]
+
+
+async def test_note_and_tags_are_kept_where_they_are_read(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1, job_id="", bundle="")) as (cloud, runs, _):
+        await cloud.records.set_metrics("r1", {"loss": Metric(0.2, 0.1, 3.0)})
+        async with page_of(cloud, runs, theme, qtbot, "r1") as (view, _):
+            part = view.overview
+            await until(lambda: part.metrics_card.isVisible())
+            for field, words in ((part.note, "lower rate"), (part.tags, "baseline, team=cv")):
+                field.setFocus()
+                qtbot.keyClicks(field, words)
+                qtbot.keyClick(field, Qt.Key.Key_Return)
+            await until(lambda: (run := runs.run("r1")) is not None and run.tags == ("baseline", "team=cv"))
+            assert (await cloud.records.existing("r1")).note == "lower rate"
+            part.tags.setText("a,*")
+            part.tags.editingFinished.emit()
+            assert "is not a tag" in part.tags_field.error.text()
+            part.tags.setText("baseline")
+            part.tags.editingFinished.emit()
+            await until(lambda: (run := runs.run("r1")) is not None and run.tags == ("baseline",))
+            assert not part.tags_field.error.isVisible()

@@ -23,6 +23,7 @@ from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.errors import Unexpected, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.live_costs import LiveCostsState, LiveJob
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Kind
@@ -296,14 +297,20 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
     async with TaskScope(fail_with) as scope:
         with frame(qapp, scope, tmp_path) as at:
             bar, services = status_of(at), at.services
-            assert (bar.profile.text(), bar.live.text(), bar.price.text()) == ("–", "Active jobs: –", "Cost: –")
+            assert (bar.profile.text(), bar.billing.text()) == ("–", "Active jobs: – · Cost: –")
             services.profiles.append(Profile("campus", Provider.MODELARTS, "cn-north-4"))
             services.current = "campus"
             services.runs = [a_run("r1", "campus")]
             at.status.load()
-            await until(lambda: bar.live.text() == "Active jobs: 1")
+            unpriced = LiveJob("mine", "campus", datetime.now(UTC) - timedelta(hours=2), None, is_ours=True)
+            at.status.show_costs(LiveCostsState((unpriced,), "CNY"))
+            await until(lambda: bar.billing.text().startswith("Active jobs: 1"))
             assert bar.profile.text() == "campus · CN North-Beijing4"
-            assert bar.price.text() == "Cost: unknown"
+            assert bar.billing.text() == "Active jobs: 1 · Cost: unknown"
+            assert "Longest: mine, 2:00:0" in bar.billing.toolTip()
+            priced = LiveJob("other", "campus", None, 23.5, is_ours=False)
+            at.status.show_costs(LiveCostsState((unpriced, priced), "CNY"))
+            assert bar.billing.text() == ("Active jobs: 1 and 1 made elsewhere · Cost: 23.50 CNY per hour, 1 unknown")
             assert bar.answer.text() == "No response yet"
             services.accounts["campus"].last_answer = datetime.now(UTC) - timedelta(seconds=40)
             services.connection_state.tell("campus")
@@ -313,9 +320,11 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
             assert "does not answer" in bar.answer.toolTip()
             services.changed.tell(a_run("r1", "campus", RunState.COMPLETED))
             services.changed.tell(a_run("r2", "lab"))
-            assert (bar.live.text(), bar.price.text()) == ("Active jobs: 1", "Cost: none right now")
+            free = LiveJob("mine", "lab", None, 0.0, is_ours=True)
+            at.status.show_costs(LiveCostsState((free,), "CNY"))
+            assert bar.billing.text() == "Active jobs: 1 · Cost: none right now"
             services.gone.tell("r2")
-            assert bar.live.text() == "Active jobs: 0"
+            assert bar.billing.text().startswith("Active jobs: 0 ")
 
 
 async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, tmp_path: Path) -> None:
@@ -377,7 +386,7 @@ async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_
             await until(lambda: at.toasts.shown)
             for button in (at.toasts.shown[0].retry, at.toasts.shown[0].close_it):
                 assert button.accessibleName() or button.text()
-            assert status_of(at).price.accessibleDescription()
+            assert status_of(at).billing.accessibleDescription()
 
 
 async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApplication, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from support.folder_cloud import FolderCloud, code_folder, digits_spec, offline
+from support.panel_bench import User
 from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import Text
+from traindeck.viewmodels.jobs.output_fetches import FetchWish
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import OUTPUTS, RunPage, day_words, state_words
+from traindeck.viewmodels.jobs.run_page import OUTPUTS, RunPage
+from traindeck.viewmodels.jobs.run_words import day_words, state_words
+from traindeck.viewmodels.ports import Way
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -21,7 +25,7 @@ NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 @asynccontextmanager
 async def list_of(folder: Path) -> AsyncIterator[tuple[FolderCloud, RunList]]:
     async with FolderCloud(folder) as cloud:
-        runs = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        runs = cloud.run_list()
         yield cloud, runs
         runs.close()
 
@@ -109,18 +113,22 @@ async def test_stop_shows_stopping_until_the_service_says_it_is_over(tmp_path: P
             asked.append(str(button))
             return True
 
-        runs.remove([run.id], agree)
+        async def choose(question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
+            asked.append(" ".join(str(way.action) for way in ways))
+            return ways[0].id
+
+        runs.remove([run.id], choose)
         runs.stop([run.id, "unknown"], agree)
         await until(lambda: runs.state.runs[0].state is RunState.TERMINATING)
         cloud.watch_runs()
         await until(lambda: runs.state.runs[0].state is RunState.TERMINATED)
         runs.select(run.id)
         runs.stop([run.id], agree)
-        runs.remove([run.id], agree)
+        runs.remove([run.id], choose)
         await until(lambda: not runs.state.runs)
         assert runs.state.selected_run is None
         assert not cloud.jobs.jobs
-        assert asked == ["Stop", "Delete"]
+        assert asked == ["Stop", "Delete Delete with the code"]
 
 
 async def test_times_tick_only_while_something_runs(tmp_path: Path) -> None:
@@ -163,8 +171,8 @@ async def test_a_page_lists_the_outputs_when_its_run_ends_and_fetches_them(tmp_p
         cloud.watch_runs()
         await until(lambda: page.state.run == runs.run(run.id) and page.state.outputs)
         assert [entry.path.name for entry in page.state.outputs] == ["model.bin"]
-        page.fetch(tmp_path / "fetched")
-        await until(lambda: page.state.fetched_to is not None)
+        runs.fetches.fetch(run, tmp_path / "fetched", FetchWish("*.bin"), User().choose)
+        await until(lambda: page.fetch.fetched is not None and not page.fetch.is_busy)
         assert (tmp_path / "fetched" / "model.bin").read_bytes() == b"weights"
         assert {str(label): value for label, value in page.state.values}["Boot file"] == "train.py"
         page.close()

@@ -6,7 +6,6 @@ from pathlib import Path
 from support.folder_cloud import FolderCloud, digits_spec
 from support.waiting import until
 from traindeck.domain.jobs.job import LAB_ENDED, Run, RunState
-from traindeck.viewmodels.jobs.run_list import RunList
 from traindeck.viewmodels.jobs.selected_log import SelectedLog
 from traindeck.viewmodels.logs.log_feed import LogFeed
 
@@ -18,7 +17,7 @@ async def test_the_log_shows_the_run_that_is_selected_in_the_end(tmp_path: Path)
         for number in range(1, 6):
             run = Run(f"r{number}", number, f"digits-{number}", "lab", digits_spec(), RunState.COMPLETED, NOW)
             await cloud.records.add(run)
-        runs = RunList(cloud.service, cloud.submission, cloud.watch, cloud.scope)
+        runs = cloud.run_list()
         log = LogFeed(cloud.logs, cloud.watch, cloud.disk, cloud.scope)
         SelectedLog(runs, log)
         shown: list[str] = []

@@ -30,7 +30,7 @@ async def code(call: Call) -> int:
     options = call.options
     async with call.runs() as core:
         run = await find(call, core, options.run)
-        bundle = await core.run_code.of(run)
+        bundle = await core.run_service.kept_code.of(run)
         document: dict[str, object] = {"run": run.id, "name": run.name}
         if options.diff is not None:
             await _compare(call, core, run, options.diff, document)
@@ -68,12 +68,12 @@ async def _compare(call: Call, core: RunCore, run: Run, other: str, document: di
     """A name with a separator, or of a folder that is there, is a folder; anything else is a run."""
     place = Path(other)
     if os.sep in other or "/" in other or await core.disk.run(lambda _: place.is_dir()):
-        changes = await core.run_code.to_folder(run, place)
+        changes = await core.run_service.kept_code.to_folder(run, place)
     else:
-        changes = await core.run_code.between(run, await find(call, core, other))
+        changes = await core.run_service.kept_code.between(run, await find(call, core, other))
     found = []
     for change in changes.files:
-        lines = await core.run_code.lines(changes, change)
+        lines = await core.run_service.kept_code.lines(changes, change)
         found.append(_change(change, lines))
         if not call.output.json_wanted:
             _print(call, change, lines)
@@ -109,12 +109,12 @@ def _print(call: Call, change: FileChange, lines: list[str] | None) -> None:
 
 async def _restore(call: Call, core: RunCore, run: Run, target: Path, document: dict[str, object]) -> None:
     try:
-        done = await core.run_code.restore(run, target, over=False)
+        done = await core.run_service.kept_code.restore(run, target, over=False)
     except Occupied as error:
         if not terminal.is_meant(call.options, error.title, f"{say(error.title)} {say('Replace them?')}"):
             call.output.note(say("Nothing was written."))
             return
-        done = await core.run_code.restore(run, target, over=True)
+        done = await core.run_service.kept_code.restore(run, target, over=True)
     document |= {"to": str(target), "written": done.written, "kept": done.kept}
     if not call.output.json_wanted:
         words = count_text(
@@ -125,12 +125,12 @@ async def _restore(call: Call, core: RunCore, run: Run, target: Path, document: 
 
 async def _export(call: Call, core: RunCore, run: Run, file: Path, document: dict[str, object]) -> None:
     try:
-        await core.run_code.export(run, file, over=False)
+        await core.run_service.kept_code.export(run, file, over=False)
     except Occupied as error:
         if not terminal.is_meant(call.options, error.title, f"{say(error.title)} {say('Replace them?')}"):
             call.output.note(say("Nothing was written."))
             return
-        await core.run_code.export(run, file, over=True)
+        await core.run_service.kept_code.export(run, file, over=True)
     document["zip"] = str(file)
     if not call.output.json_wanted:
         call.output.line(say("Wrote {place}", place=str(file)))

@@ -82,7 +82,7 @@ async def show(call: Call) -> int:
 async def _git(core: RunCore, run: Run) -> GitState | None:
     """Where its code stood; None: nobody knows."""
     try:
-        return (await core.run_code.of(run)).git
+        return (await core.run_service.kept_code.of(run)).git
     except AppError:
         return None
 

@@ -21,7 +21,7 @@ async def note(call: Call) -> int:
     words = " ".join(call.options.words)
 
     async def change(core: RunCore, run: Run) -> Run:
-        return await core.run_notes.note(run.id, words)
+        return await core.run_service.notes.note(run.id, words)
 
     def done(run: Run) -> str:
         if words:
@@ -38,7 +38,7 @@ async def tag(call: Call) -> int:
         )
 
     async def change(core: RunCore, run: Run) -> Run:
-        return await core.run_notes.tag(run.id, call.options.tags, call.options.remove)
+        return await core.run_service.notes.tag(run.id, call.options.tags, call.options.remove)
 
     return await _changed(
         call, change, lambda run: say("Tags of {name}: {tags}", name=run.name, tags=" ".join(run.tags) or "–")
@@ -47,7 +47,7 @@ async def tag(call: Call) -> int:
 
 async def star(call: Call) -> int:
     async def change(core: RunCore, run: Run) -> Run:
-        return await core.run_notes.star(run.id, starred=not call.options.remove)
+        return await core.run_service.notes.star(run.id, starred=not call.options.remove)
 
     def done(run: Run) -> str:
         if run.starred:
@@ -61,7 +61,7 @@ async def describe(call: Call) -> int:
     words = " ".join(call.options.words)
 
     async def change(core: RunCore, run: Run) -> Run:
-        return await core.run_notes.describe(run.id, words)
+        return await core.run_service.notes.describe(run.id, words)
 
     return await _changed(
         call, change, lambda run: say("Changed the description of {name}, here and at the service.", name=run.name)

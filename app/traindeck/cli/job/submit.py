@@ -50,7 +50,7 @@ async def rerun(call: Call) -> int:
 async def _say_what_differs(call: Call, core: RunCore, before: Run, code: CodeOf) -> None:
     """Between the code of then and that of the folder, so that nobody runs the one and means the other."""
     try:
-        changes = await core.run_code.since(before)
+        changes = await core.run_service.kept_code.since(before)
     except AppError:
         return  # the folder is gone, or cannot be read; what that means is said where it is needed
     count = len(changes.files)

@@ -78,6 +78,13 @@ def rows(
     return [[cell(one, column, now, best) for column in columns] for one in runs]
 
 
+def exported(runs: Sequence[MeasuredRun], kind: str, now: datetime) -> str:
+    """Everything there is to say of them; `kind` is `.md` or `.csv`."""
+    columns = all_columns(runs)
+    write = as_markdown if kind == ".md" else as_csv
+    return write([head(column) for column in columns], rows(runs, columns, now))
+
+
 def as_csv(heads: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     content = io.StringIO()
     writer = csv.writer(content, lineterminator="\r\n")

@@ -26,6 +26,17 @@ def tag_of(written: str) -> tuple[str, str]:
     return key, value
 
 
+def tags_in(written: str) -> list[str]:
+    """Of one line: between commas, or between spaces where there are none, for a key may hold some."""
+    parts = written.replace("，", ",").split(",") if "," in written or "，" in written else written.split()
+    return [part.strip() for part in parts if part.strip()]
+
+
+def check_tags(written: str) -> None:
+    """InvalidInput: one of them is none, or there are too many."""
+    with_tags((), [tag_of(tag) for tag in tags_in(written)])
+
+
 def with_tags(tags: Sequence[str], new: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The last value given for a key counts."""
     pairs = dict(tag_of(tag) for tag in tags) | dict(new)

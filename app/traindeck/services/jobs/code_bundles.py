@@ -78,16 +78,16 @@ class CodeBundles:
         self._blobs = BlobStore(folder)
         self._stamps = CodeStamps(folder / "stamps")
         self._sent = SentBlobs(folder / "sent")
-        self._calls = calls
+        self.calls = calls
         self._clock_ns = clock_ns
 
     async def look(self, folder: Path, ignore: Sequence[str], where: str = "") -> CodeLook:
         """What would be frozen; nothing is refused, for it may still be only looked at."""
-        return await self._calls.run(lambda token: self._look(folder, ignore, where, token))
+        return await self.calls.run(lambda token: self._look(folder, ignore, where, token))
 
     async def side_of(self, folder: Path, ignore: Sequence[str]) -> CodeSide:
         """A folder as it is now, for comparing; what did not change is not read."""
-        return await self._calls.run(lambda token: self._side_of(folder, ignore, token))
+        return await self.calls.run(lambda token: self._side_of(folder, ignore, token))
 
     @asynccontextmanager
     async def frozen(
@@ -95,7 +95,7 @@ class CodeBundles:
     ) -> AsyncIterator[Bundle]:
         """Keep what is in `folder` now; what the user edits afterwards changes nothing. Nobody drops it inside."""
         async with self._claim() as claim:
-            yield await self._calls.run(
+            yield await self.calls.run(
                 lambda token: self._freeze(folder, boot, ignore, limits or CodeLimits(), claim, token)
             )
 
@@ -109,10 +109,10 @@ class CodeBundles:
             return self._read(bundle_id, token)
 
         async with self._claim() as claim:
-            yield await self._calls.run(read)
+            yield await self.calls.run(read)
 
     async def open(self, bundle_id: str) -> Bundle:
-        return await self._calls.run(lambda token: self._read(bundle_id, token))
+        return await self.calls.run(lambda token: self._read(bundle_id, token))
 
     async def drop(
         self, bundle_ids: Collection[str], referred: Callable[[], Coroutine[Any, Any, Collection[str]]]
@@ -131,7 +131,7 @@ class CodeBundles:
                     unused = wanted - _claimed(self._folder / "claims")
                     self._drop(unused - set(asyncio.run_coroutine_threadsafe(referred(), loop).result()))
 
-        await self._calls.run(drop)
+        await self.calls.run(drop)
 
     async def body(self, file: FrozenFile) -> Body:
         """For sending it; LocalTrouble: it is not what it was when it was frozen."""
@@ -139,21 +139,21 @@ class CodeBundles:
         def read(token: CancelToken) -> Body:
             place = self.checked(file)
             item = look(place, Item(file.path, file.path))
-            return stretch(place, item, 0, item.size_bytes, self._calls, RateLimit(), token, bytes.fromhex(file.md5))
+            return stretch(place, item, 0, item.size_bytes, self.calls, RateLimit(), token, bytes.fromhex(file.md5))
 
-        return await self._calls.run(read)
+        return await self.calls.run(read)
 
     async def text(self, file: FrozenFile) -> CodeText:
         """Its beginning, as much as somebody reads."""
-        return await self._calls.run(lambda _: text_in_blob(self.place(file)))
+        return await self.calls.run(lambda _: text_in_blob(self.place(file)))
 
     async def sent_to(self, where: str) -> set[str]:
         """The contents that this place is believed to have."""
-        return await self._calls.run(lambda _: self._sent.at(where))
+        return await self.calls.run(lambda _: self._sent.at(where))
 
     async def is_sent_to(self, where: str, bundle: Bundle) -> None:
         contents = {file.sha256 for file in bundle.files}
-        await self._calls.run(lambda _: self._sent.add(where, contents))
+        await self.calls.run(lambda _: self._sent.add(where, contents))
 
     def checked(self, file: FrozenFile) -> Path:
         """The same; LocalTrouble: it is not what it was when it was frozen. Blocks."""
@@ -182,7 +182,7 @@ class CodeBundles:
         try:
             yield claim
         finally:
-            await self._calls.run(lambda _: claim.unlink(missing_ok=True))
+            await self.calls.run(lambda _: claim.unlink(missing_ok=True))
 
     def _look(self, folder: Path, ignore: Sequence[str], where: str, token: CancelToken) -> CodeLook:
         tree = scanned(folder, ignore, token)

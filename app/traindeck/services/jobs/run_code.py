@@ -16,9 +16,9 @@ from traindeck.domain.jobs.code_change import FileChange
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.local_names import HERE, local_part, part_of
-from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_errors, our_opener
-from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code_bundles import CodeBundles, CodeText
 from traindeck.services.jobs.code_changes import CodeChanges, CodeSide, changes_between
 from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
 from traindeck.services.transfers.placing import Folders, put_in_place
@@ -43,17 +43,19 @@ class RunCode:
 
     records: RunStore
     bundles: CodeBundles
-    disk: BlockingCalls
 
     async def of(self, run: Run) -> Bundle:
         return await self.bundles.open(run.bundle)
+
+    async def text(self, file: FrozenFile) -> CodeText:
+        return await self.bundles.text(file)
 
     async def since(self, run: Run) -> CodeChanges:
         """From the code of the run to its folder as it is now."""
         return await self.to_folder(run, Path(run.spec.code_folder))
 
     async def to_folder(self, run: Run, folder: Path) -> CodeChanges:
-        if not await self.disk.run(lambda _: folder.is_dir()):
+        if not await self.bundles.calls.run(lambda _: folder.is_dir()):
             raise NotFound(
                 text("The folder “{folder}” does not exist.", folder=str(folder)),
                 text("Specify the folder that the code was in, or another one."),
@@ -66,18 +68,18 @@ class RunCode:
 
     async def lines(self, changes: CodeChanges, change: FileChange) -> list[str] | None:
         """How one file differs, as a unified diff; None: it is no text, or too much of it."""
-        return await self.disk.run(lambda _: changes.lines(change))
+        return await self.bundles.calls.run(lambda _: changes.lines(change))
 
     async def restore(self, run: Run, target: Path, *, over: bool) -> RestoredCode:
         """Put it into a folder. Occupied: other files of these names are there, and were to be left alone."""
         bundle = await self.of(run)
-        return await self.disk.run(lambda token: self._restore(bundle, target.absolute(), over, token))
+        return await self.bundles.calls.run(lambda token: self._restore(bundle, target.absolute(), over, token))
 
     async def export(self, run: Run, file: Path, *, over: bool) -> None:
         """As a ZIP archive with the folder in it."""
         bundle = await self.of(run)
         stamp = max(_EARLIEST, run.created.astimezone().timetuple()[:6])
-        await self.disk.run(lambda token: self._export(bundle, file.absolute(), stamp, over, token))
+        await self.bundles.calls.run(lambda token: self._export(bundle, file.absolute(), stamp, over, token))
 
     def _side(self, bundle: Bundle) -> CodeSide:
         return CodeSide(

@@ -13,8 +13,9 @@ from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import count_text, text
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.jobs.code_bundles import CodeBundles, CodeText
-from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
+from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.run_code import RunCode
+from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_outputs import RunOutputs
 from traindeck.services.jobs.run_removal import RunRemoval
 from traindeck.services.jobs.run_watch import RunWatch
@@ -38,10 +39,14 @@ class RunService:
     bundles: CodeBundles
     outputs: RunOutputs = field(init=False)
     removal: RunRemoval = field(init=False)
+    notes: RunNotes = field(init=False)
+    kept_code: RunCode = field(init=False)
 
     def __post_init__(self) -> None:
         self.removal = RunRemoval(self.records, self.connections, self.watch, self.transfers, self.bundles)
         self.outputs = RunOutputs(self.records, self.connections, self.transfers)
+        self.notes = RunNotes(self.records, self.connections, self.watch)
+        self.kept_code = RunCode(self.records, self.bundles)
 
     async def find(self, reference: str) -> Run:
         """By id, by any unique beginning of id or name, or the last one."""
@@ -92,13 +97,6 @@ class RunService:
     async def remove(self, run_id: str, *, code: bool = False) -> None:
         """Delete the job at the service and the record here; outputs in OBS and logs stay, code if it is not asked."""
         await self.removal.remove(await self.removal.look(run_id), code=code)
-
-    async def code(self, run_id: str) -> Bundle:
-        """The files that were frozen for it, as this computer keeps them."""
-        return await self.bundles.open((await self.records.existing(run_id)).bundle)
-
-    async def code_text(self, file: FrozenFile) -> CodeText:
-        return await self.bundles.text(file)
 
 
 log = logging.getLogger(__name__)

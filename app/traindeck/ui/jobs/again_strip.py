@@ -12,7 +12,7 @@ from traindeck.ui.kit.layouts import label, row_of
 from traindeck.ui.kit.overlays import StayAbove
 from traindeck.ui.kit.theme import SPACE, set_role
 from traindeck.viewmodels.jobs.run_again import RunAgain
-from traindeck.viewmodels.jobs.run_page import run_title
+from traindeck.viewmodels.jobs.run_words import run_title
 
 
 class AgainStrip(QFrame):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import Text, say, text
+from traindeck.domain.jobs.run_tags import check_tags, tags_in
+from traindeck.domain.texts import Text, say, say_count, text
 from traindeck.ui.jobs.again_strip import AgainStrip
 from traindeck.ui.jobs.job_form_view import JobFormView
 from traindeck.ui.jobs.run_actions import RunAction, run_actions
@@ -18,12 +20,14 @@ from traindeck.ui.jobs.run_list_view import RunListView
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.jobs.run_rows import RunRows
 from traindeck.ui.jobs.template_dialogs import SaveTemplateDialog, TemplatesDialog
-from traindeck.ui.kit.dialogs import chosen_file, chosen_place
+from traindeck.ui.kit.dialogs import asked_line, chosen_file, chosen_place
 from traindeck.ui.kit.edits import REFRESH, edit_of
 from traindeck.ui.logs.log_view import LogView
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
-from traindeck.viewmodels.jobs.run_page import RunPage, job_words, run_title, state_words
+from traindeck.viewmodels.jobs.run_list import OtherJob
+from traindeck.viewmodels.jobs.run_page import RunPage
+from traindeck.viewmodels.jobs.run_words import job_words, run_title, state_words
 from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command, always
 from traindeck.viewmodels.shell.contexts import ANYWHERE
@@ -35,9 +39,9 @@ FOLLOWING = "run"
 _PINNED = "run."
 _SCOPE = "run"
 """No dock of this name: the list acts on all that is selected in it, the tab of a run on its own."""
-_NO_RUN = text("Select a run first.")
 _NO_PAGE = text("Open a run first.")
-_OTHER_STATE = text("The state of this run does not allow it.")
+_NO_OTHER = text("Select a job in the list that was made elsewhere.")
+_TABLES = "CSV (*.csv);;Markdown (*.md)"
 _TOML = "TOML (*.toml)"
 _REFRESH_MS = 50
 
@@ -58,7 +62,7 @@ class JobsFeature(Feature):
     def panels(self) -> Mapping[str, Make]:
         room, theme = self._room, self.shell.theme
         return {
-            "runs": lambda: RunListView(room.runs, theme, self.shell.confirm),
+            "runs": lambda: RunListView(room.runs, theme, self.shell),
             "log": lambda: LogView(room.log, theme),
             "job": lambda: JobFormView(room.parts, theme, self.shell.confirm, self.shell.tasks),
         }
@@ -72,6 +76,11 @@ class JobsFeature(Feature):
             (room.runs.opened, self.open_run),
             (room.runs.log_wanted, self.show_log),
             (room.runs.edit_wanted, self._edit),
+            (room.runs.adopted, self.open_run),
+            (room.runs.tags_wanted, self._ask_tags),
+            (room.runs.export_wanted, self._ask_export),
+            (room.runs.chosen_changed, refresh),
+            (room.runs.fetches.page_wanted, self._open_page),
             (room.runs.changed, refresh),
             (room.runs.selection_changed, refresh),
             (room.form.changed, self._refreshing.start),
@@ -100,7 +109,8 @@ class JobsFeature(Feature):
                 group=2,
             ),
             Command("run.sample", say("&Run the sample"), self._room.sample_run.start, menu="run", group=0),
-            *map(self._command, run_actions(self._room.runs, self.shell.confirm)),
+            *map(self._command, run_actions(self._room.runs, self.shell)),
+            self._adopt_command(),
             self._pin_command(),
             Command(
                 "view.refresh", say("&Refresh"), self._refresh, always, "F5", "view", contexts=ANYWHERE, icon="refresh"
@@ -122,12 +132,34 @@ class JobsFeature(Feature):
             return action.can_be_done(self._runs(action))
 
         def needs() -> Text:
-            return _OTHER_STATE if self._runs(action) else _NO_RUN
+            return action.why_not(self._runs(action)) or Text("")
+
+        def is_on() -> bool:
+            runs = self._runs(action)
+            return action.is_on is not None and bool(runs) and all(map(action.is_on, runs))
 
         return Command(
             action.id, action.title, act, fits, action.keys, "run", action.group,
-            icon=action.icon, scope=_SCOPE, needs=needs,
+            is_on if action.is_on is not None else None, icon=action.icon, scope=_SCOPE, needs=needs,
         )  # fmt: skip
+
+    def _adopt_command(self) -> Command:
+        """For jobs of the account that were made elsewhere, and are selected in the list."""
+        runs = self._room.runs
+
+        def chosen() -> list[OtherJob]:
+            return [other for other in map(runs.other, runs.chosen) if other is not None]
+
+        def adopt() -> None:
+            for other in chosen():
+                runs.adopt(other)
+
+        def has_some() -> bool:
+            return bool(chosen())
+
+        return Command(
+            "run.adopt", say("&Adopt"), adopt, has_some, "A", "run", 1, icon="download", scope=_SCOPE, needs=_NO_OTHER
+        )
 
     def _runs(self, action: RunAction) -> list[Run]:
         """All that are selected, where it can be done to several; else the one that is shown."""
@@ -195,7 +227,7 @@ class JobsFeature(Feature):
     def _page(self, key: str, pinned: str) -> QWidget:
         model = self._pages[key] = self._room.page(pinned)
         model.changed.connect(partial(self._name_tab, key))
-        view = RunPageView(model, self.shell.theme, self.shell.confirm)
+        view = RunPageView(model, self.shell.theme, self.shell)
         view.pin_wanted.connect(partial(self._pin, key))
         return view
 
@@ -219,11 +251,39 @@ class JobsFeature(Feature):
             model.title = title
             self.shell.window.rename_tab(key, title)
 
+    # what is asked for with a dialog
+
+    def _ask_tags(self, runs: Sequence[Run]) -> None:
+        self.shell.tasks.start("ask for tags", partial(self._tag, tuple(runs)))
+
+    async def _tag(self, runs: Sequence[Run]) -> None:
+        """All tags of one run; of several, those that they get beside their own."""
+        title = say_count("Tags of {count} run", "Tags to add to {count} runs", len(runs))
+        question = say("Words or KEY=VALUE, separated by commas. They are kept here and at the service.")
+        before = ", ".join(runs[0].tags) if len(runs) == 1 else ""
+        words = await asked_line(self.shell.window, title, question, say("Save"), before, check_tags)
+        if words is None:
+            return
+        wanted = tags_in(words)
+        gone = [tag for tag in runs[0].tags if tag not in wanted] if len(runs) == 1 else []
+        self._room.runs.tag(runs, wanted, gone)
+
+    def _ask_export(self, runs: Sequence[Run]) -> None:
+        self.shell.tasks.start("export runs", partial(self._export, tuple(runs)))
+
+    async def _export(self, runs: Sequence[Run]) -> None:
+        path = await chosen_place(self.shell.window, say("Export runs"), "runs.csv", _TABLES)
+        if path is not None:
+            await self._room.export(runs, path)
+
     # what is selected
 
     def show_log(self, run: Run) -> None:
         self._room.log.show(run)
         self.shell.show_dock("log")
+
+    def _open_page(self, address: str) -> None:
+        QDesktopServices.openUrl(QUrl(address))
 
     def _follow(self, run: Run) -> None:
         """What was just submitted is seen; the keyboard stays in its panel, or goes to the page in front."""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QSize, Qt
 from PySide6.QtWidgets import QMenu, QStackedLayout, QWidget
 
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
-from traindeck.ui.jobs.run_actions import fill_menu, run_actions
+from traindeck.ui.jobs.run_actions import can_run_again, fill_menu, run_actions
 from traindeck.ui.jobs.run_rows import RunRows, RunRowsModel
+from traindeck.ui.jobs.run_search_bar import RunSearchBar
 from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.context_menu import keys_words
+from traindeck.ui.kit.edits import FIND, Edit, HasEdits
 from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import one_line
 from traindeck.ui.kit.theme import HALF, SPACE, Theme
-from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.ports import Confirm
+from traindeck.viewmodels.jobs.run_list import OtherJob, RunList, RunRow
+from traindeck.viewmodels.ports import Asks
 
 
-class RunListView(QWidget):
-    """Shows RunList; `confirm` asks the user before anything ends or goes."""
+class RunListView(QWidget, HasEdits):
+    """Shows RunList; the user is asked before anything ends or goes."""
 
-    def __init__(self, runs: RunList, theme: Theme, confirm: Confirm) -> None:
+    def __init__(self, runs: RunList, theme: Theme, asks: Asks) -> None:
         super().__init__()
         self._runs = runs
-        self._confirm = confirm
+        self._asks = asks
         self.model = RunRowsModel(runs)
+        self.search = RunSearchBar(runs, theme)
         self.rows = RunRows(theme)
         self.rows.setModel(self.model)
         self.empty = EmptyPage(
@@ -34,17 +40,20 @@ class RunListView(QWidget):
         self.busy = one_line("", "small")
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self._pages = QStackedLayout()
-        column_of(self._pages, self.busy, inside=self, margins=0, spacing=0)
+        column_of(self.search, (self._pages, 1), self.busy, inside=self, margins=0, spacing=0)
         # Only now: without a parent the first of them would be shown as a window of its own.
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.rows)
         self.setFocusProxy(self.rows)
 
         KeptRows("runs", self.rows, self.model)
+        self.search.left.connect(self.rows.setFocus)
         self.rows.again_wanted.connect(self._again)
+        self.rows.adopt_wanted.connect(self._adopt)
         self.rows.edit_wanted.connect(self._edit_again)
         self.rows.delete_wanted.connect(self._delete)
         self.rows.open_wanted.connect(self._open)
+        self.rows.star_clicked.connect(lambda run: runs.star([run], starred=not run.starred))
         self.rows.customContextMenuRequested.connect(self._show_menu)
         self.rows.selectionModel().selectionChanged.connect(self._on_selection)
         self.rows.selectionModel().currentChanged.connect(self._on_selection)
@@ -55,34 +64,48 @@ class RunListView(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(45 * SPACE, 30 * SPACE)
 
-    def select(self, run_id: str) -> None:
-        number = self.model.number_of(run_id)
+    def edits(self, focused: QWidget) -> Mapping[str, Edit]:
+        return {FIND: Edit(self.search.words.setFocus)}
+
+    def select(self, row_id: str) -> None:
+        number = self.model.number_of(row_id)
         if number is not None:
             # Not by the view, which asks which keys are held down at this moment.
             alone = QItemSelectionModel.SelectionFlag.ClearAndSelect
             self.rows.selectionModel().setCurrentIndex(self.model.index(number, 0), alone)
 
     def selected_ids(self) -> list[str]:
-        return [self.model.row(index.row()).id for index in self.rows.selectionModel().selectedIndexes()]
+        return [row.id for row in self._selected()]
 
     def menu(self) -> QMenu | None:
         """What can be done with what is selected."""
-        runs = [run for run in map(self._runs.run, self.selected_ids()) if run is not None]
-        if not runs:
+        chosen = self._selected()
+        runs = [row for row in chosen if isinstance(row, Run)]
+        if not chosen:
             return None
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        fill_menu(menu, runs, run_actions(self._runs, self._confirm))
+        if runs:
+            fill_menu(menu, runs, run_actions(self._runs, self._asks))
+        else:
+            menu.addAction(f"{say('&Adopt')}\t{keys_words('A')}", self._adopt)
         return menu
+
+    def _selected(self) -> list[RunRow]:
+        return [self.model.row(index.row()) for index in self.rows.selectionModel().selectedIndexes()]
 
     def _show_menu(self, place: QPoint) -> None:
         if menu := self.menu():
             menu.popup(self.rows.viewport().mapToGlobal(place))
 
     def _again(self) -> None:
-        # Before its code is frozen there is nothing to send again.
-        if (run := self._only()) and run.bundle:
+        if (run := self._only()) and can_run_again(run):
             self._runs.rerun(run)
+
+    def _adopt(self) -> None:
+        for row in self._selected():
+            if isinstance(row, OtherJob):
+                self._runs.adopt(row)
 
     def _edit_again(self) -> None:
         if run := self._only():
@@ -93,7 +116,7 @@ class RunListView(QWidget):
             self._runs.opened.emit(run)
 
     def _delete(self) -> None:
-        self._runs.remove(self.selected_ids(), self._confirm)
+        self._runs.remove(self.selected_ids(), self._asks.choose)
 
     def _only(self) -> Run | None:
         chosen = self.selected_ids()
@@ -101,29 +124,35 @@ class RunListView(QWidget):
 
     def _on_selection(self, *_: QItemSelection) -> None:
         current = self.rows.currentIndex()
-        chosen = self.selected_ids()
-        self._runs.chosen = tuple(chosen)
-        run_id = self.model.row(current.row()).id if current.isValid() else ""
-        self._runs.select(run_id if run_id in chosen else (chosen[0] if chosen else ""))
+        chosen = self._selected()
+        self._runs.choose([row.id for row in chosen])
+        runs = [row.id for row in chosen if isinstance(row, Run)]
+        row_id = self.model.row(current.row()).id if current.isValid() else ""
+        if runs or not chosen:
+            self._runs.select(row_id if row_id in runs else (runs[0] if runs else ""))
 
     def _on_changed(self) -> None:
-        state = self._runs.state
-        if state.runs:
+        state, search = self._runs.state, self._runs.search
+        if state.rows:
             self._pages.setCurrentWidget(self.rows)
         else:
             self._pages.setCurrentWidget(self.empty)
             if state.trouble is not None:
                 self.empty.say(say(state.trouble.title), say(state.trouble.hint))
+            elif search.found is not None:
+                self.empty.say(say("No run matches."), say("Select Clear to show all runs."))
             elif state.is_known:
                 self.empty.restore()
             else:
                 self.empty.say(say("Reading the runs…"), "")
+        self.search.setVisible(bool(state.runs) or not search.filter.is_empty)
         self._show_selected()
-        self.busy.setText(" · ".join(str(words) for words in state.busy.values()))
+        self.busy.setText(" · ".join(dict.fromkeys(str(words) for words in state.busy.values())))
         self.busy.setVisible(bool(state.busy))
 
     def _show_selected(self) -> None:
         """Selected from elsewhere, it is selected here."""
         selected = self._runs.state.selected
-        if selected and selected not in self.selected_ids():
+        chosen = self._selected()
+        if selected and all(row.id != selected for row in chosen) and not any(isinstance(r, OtherJob) for r in chosen):
             self.select(selected)

@@ -22,14 +22,17 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.texts import say
+from traindeck.ui.jobs.code_part import CodePart
+from traindeck.ui.jobs.outputs_part import OutputsPart
 from traindeck.ui.jobs.run_actions import fill_menu, head_action, run_actions
-from traindeck.ui.jobs.run_parts import CodePart, DetailsPart, OutputsPart, OverviewPart, RunPart
+from traindeck.ui.jobs.run_parts import DetailsPart, OverviewPart, RunPart
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, line, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.run_page import SUB_PAGES, RunPage, head_facts, run_title, state_words, tone_of
-from traindeck.viewmodels.ports import Confirm, Tone
+from traindeck.viewmodels.jobs.run_page import SUB_PAGES, RunPage
+from traindeck.viewmodels.jobs.run_words import head_facts, run_title, state_words, tone_of
+from traindeck.viewmodels.ports import Asks, Tone
 from traindeck.viewmodels.shell.commands import without_mnemonic
 
 AnyPart = TypeVar("AnyPart", bound=RunPart)
@@ -46,11 +49,12 @@ class RunPageView(QWidget):
     pin_wanted = Signal(bool)
     """Keep this run as a tab of its own, or no longer."""
 
-    def __init__(self, page: RunPage, theme: Theme, confirm: Confirm) -> None:
+    def __init__(self, page: RunPage, theme: Theme, asks: Asks) -> None:
         super().__init__()
         self.page = page
         self._theme = theme
-        self._actions = {action.id: action for action in run_actions(page.runs, confirm)}
+        self._asks = asks
+        self._actions = {action.id: action for action in run_actions(page.runs, asks)}
         self.title, self.chip = ElidedLabel("", "heading"), StateChip()
         self.title.setMinimumWidth(_NUMBER_WIDTH)
         self.facts, self.note = ElidedLabel("", "dim"), ElidedLabel("", "dim")
@@ -96,7 +100,7 @@ class RunPageView(QWidget):
 
     @cached_property
     def outputs(self) -> OutputsPart:
-        return self._added(OutputsPart(self.page))
+        return self._added(OutputsPart(self.page, self._asks))
 
     @cached_property
     def code(self) -> CodePart:
@@ -113,7 +117,7 @@ class RunPageView(QWidget):
         action = self._actions.get(wanted)
         if run is None or action is None or is_text:
             super().keyPressEvent(event)
-        elif not event.isAutoRepeat() and action.fits(run):
+        elif not event.isAutoRepeat() and action.can_be_done([run]):
             action.act([run])
 
     def _build(self) -> None:

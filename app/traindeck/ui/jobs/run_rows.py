@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal, SignalInstance
-from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    SignalInstance,
+)
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from traindeck.domain.jobs.job import Run, duration_words
@@ -15,15 +26,17 @@ from traindeck.ui.kit.cells import paint_chip
 from traindeck.ui.kit.table_models import RowsModel
 from traindeck.ui.kit.tables import Index, KeyedView
 from traindeck.ui.kit.theme import HALF, SPACE, Theme
-from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import day_words, job_words, state_words, tone_of
+from traindeck.viewmodels.jobs.run_list import OtherJob, RunList, RunRow
+from traindeck.viewmodels.jobs.run_words import day_words, detail_words, job_words, state_words, tone_of
+from traindeck.viewmodels.ports import Tone
 
 RUN_ROLE = Qt.ItemDataRole.UserRole + 1
 _MARK = 3  # how wide the bar of the selected row is
+_STAR = 14
 
 
-class RunRowsModel(RowsModel[Run]):
-    """One row for each run, found by typing its name."""
+class RunRowsModel(RowsModel[RunRow]):
+    """One row for each run or job of others, found by typing its name."""
 
     COLUMNS = 1
 
@@ -34,39 +47,63 @@ class RunRowsModel(RowsModel[Run]):
         runs.ticked.connect(self._on_ticked)
         self._on_changed()
 
-    def key(self, row: Run) -> Hashable:
+    def key(self, row: RunRow) -> Hashable:
         return row.id
 
     def headers(self) -> Sequence[str]:
         return (say("Name"),)
 
-    def cell(self, row: Run, column: int, role: int) -> Any:
+    def cell(self, row: RunRow, column: int, role: int) -> Any:
         if role == RUN_ROLE:
             return row
         if role == Qt.ItemDataRole.DisplayRole:
             return job_words(row)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join((row.name, str(row.reason) or state_words(row), exact_words(row.created)))
+            return self._tip(row)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            number = say("run {number}", number=row.number)
-            return ", ".join((job_words(row), number, state_words(row), *self.times(row)))
+            return ", ".join(part for part in self._spoken(row) if part)
         return None
 
-    def times(self, run: Run) -> tuple[str, str]:
+    def times(self, row: RunRow) -> tuple[str, str]:
         """How long it ran, and when it was made."""
         now = self.runs.clock()
-        return duration_words(run.run_seconds(now)), day_words(run.created, now)
+        if isinstance(row, OtherJob):
+            begun = row.job.started
+            return duration_words((now - begun).total_seconds() if begun else None), day_words(row.job.created, now)
+        return duration_words(row.run_seconds(now)), day_words(row.created, now)
+
+    def found_line(self, row: RunRow) -> str:
+        """Of its log, where that is what was looked for."""
+        found = self.runs.search.found
+        return found.lines.get(row.id, "") if found is not None else ""
+
+    def _tip(self, row: RunRow) -> str:
+        if isinstance(row, OtherJob):
+            user = say("Made by {user}", user=row.job.user) if row.job.user else say("Made elsewhere")
+            return "\n".join((row.name, state_words(row), user, say("Press A to adopt it.")))
+        lines = [row.name, str(row.reason) or state_words(row), exact_words(row.created)]
+        lines += [line for line in (" ".join(row.tags), row.note, self.found_line(row)) if line]
+        return "\n".join(lines)
+
+    def _spoken(self, row: RunRow) -> tuple[str, ...]:
+        if isinstance(row, OtherJob):
+            return (row.name, state_words(row), detail_words(row), *self.times(row))
+        number = say("run {number}", number=row.number)
+        star = say("starred") if row.starred else ""
+        return (job_words(row), number, star, state_words(row), detail_words(row), *self.times(row))
 
     def _on_changed(self) -> None:
-        self.show(self.runs.state.runs)
+        self.show(self.runs.state.rows)
 
     def _on_ticked(self) -> None:
-        live = sum(not run.state.is_over for run in self.runs.state.runs)
-        self.column_changed(0, 0, live - 1)
+        # While nothing is looked for, they stand on top.
+        rows = self.runs.state.rows
+        live = sum(not row.state.is_over for row in rows)
+        self.column_changed(0, 0, len(rows) - 1 if self.runs.search.found is not None and live else live - 1)
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Name and number; below them state, run time and date."""
+    """Name, star and number; below them state, run time and date, or what matters more."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -76,15 +113,24 @@ class RunDelegate(QStyledItemDelegate):
         return QSize(0, QFontMetrics(option.font).height() + QFontMetrics(_small(option.font)).height() + 2 * SPACE + 1)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        model, run = index.model(), index.data(RUN_ROLE)
-        if not isinstance(model, RunRowsModel) or not isinstance(run, Run):
+        model, row = index.model(), index.data(RUN_ROLE)
+        if not isinstance(model, RunRowsModel) or not isinstance(row, Run | OtherJob):
             return
         painter.save()
         inks = self._paint_ground(painter, option)
-        room: QRect = option.rect.adjusted(SPACE + _MARK, HALF, -SPACE, -HALF - 1)
-        self._paint_name(painter, option.font, room, run, inks)
-        self._paint_state(painter, _small(option.font), room, run, model.times(run), inks[1])
+        if isinstance(row, OtherJob) and inks[0] == "text":
+            inks = ("dim", "dim")
+        room = _room(option.rect)
+        self._paint_name(painter, option, room, row, inks)
+        words = (model.found_line(row) or detail_words(row),)
+        self._paint_state(painter, _small(option.font), room, row, words if words[0] else model.times(row), inks[1])
         painter.restore()
+
+    def star_place(self, rect: QRect, font: QFont, row: Run) -> QRect:
+        """Where its star is, and is clicked."""
+        metrics, room = QFontMetrics(font), _room(rect)
+        right = room.right() - metrics.horizontalAdvance(f"{row.number}") - SPACE // 2
+        return QRect(right - _STAR, room.top(), _STAR, metrics.height())
 
     def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> tuple[str, str]:
         """The colours for what is written on it."""
@@ -107,32 +153,46 @@ class RunDelegate(QStyledItemDelegate):
             painter.drawRect(option.rect.adjusted(0, 0, -1, -1))
         return ("on_selection", "on_selection") if ground == "selection" else ("text", "dim")
 
-    def _paint_name(self, painter: QPainter, font: QFont, room: QRect, run: Run, inks: tuple[str, str]) -> None:
-        painter.setFont(font)
+    def _paint_name(
+        self, painter: QPainter, option: QStyleOptionViewItem, room: QRect, row: RunRow, inks: tuple[str, str]
+    ) -> None:
+        painter.setFont(option.font)
         metrics = painter.fontMetrics()
         line = QRect(room.left(), room.top(), room.width(), metrics.height())
-        number = f"{run.number}"
-        taken = metrics.horizontalAdvance(number) + SPACE
-        painter.setPen(self._theme.color(inks[1]))
-        painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, number)
+        taken = 0
+        if isinstance(row, Run):
+            taken = metrics.horizontalAdvance(f"{row.number}") + SPACE
+            painter.setPen(self._theme.color(inks[1]))
+            painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{row.number}")
+            if row.starred or option.state & QStyle.StateFlag.State_MouseOver:
+                painter.setPen(self._theme.color("warn" if row.starred else inks[1]))
+                star = self.star_place(option.rect, option.font, row)
+                painter.drawText(star, Qt.AlignmentFlag.AlignCenter, "★" if row.starred else "☆")
+                taken += _STAR + HALF
         painter.setPen(self._theme.color(inks[0]))
-        name = metrics.elidedText(job_words(run), Qt.TextElideMode.ElideRight, line.width() - taken)
+        name = metrics.elidedText(job_words(row), Qt.TextElideMode.ElideRight, line.width() - taken)
         painter.drawText(line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
 
     def _paint_state(
-        self, painter: QPainter, font: QFont, room: QRect, run: Run, times: tuple[str, str], ink: str
+        self, painter: QPainter, font: QFont, room: QRect, row: RunRow, words: Sequence[str], ink: str
     ) -> None:
         painter.setFont(font)
         metrics = painter.fontMetrics()
         height = metrics.height() + HALF
         line = QRect(room.left(), room.bottom() - height + 1, room.width(), height)
-        chip = paint_chip(painter, self._theme, line, state_words(run), tone_of(run))
+        tone = Tone.QUIET if isinstance(row, OtherJob) else tone_of(row)
+        chip = paint_chip(painter, self._theme, line, state_words(row), tone)
         painter.setPen(self._theme.color(ink))
         line.setLeft(line.left() + chip + SPACE)
-        took, made = times
-        painter.drawText(line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, took)
-        if metrics.horizontalAdvance(f"{took}  {made}") <= line.width():
-            painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, made)
+        first = metrics.elidedText(words[0].replace("\n", " "), Qt.TextElideMode.ElideRight, line.width())
+        painter.drawText(line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, first)
+        last = words[-1] if len(words) > 1 else ""
+        if last and metrics.horizontalAdvance(f"{words[0]}  {last}") <= line.width():
+            painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, last)
+
+
+def _room(rect: QRect) -> QRect:
+    return rect.adjusted(SPACE + _MARK, HALF, -SPACE, -HALF - 1)
 
 
 def _small(font: QFont) -> QFont:
@@ -148,6 +208,8 @@ class RunRows(KeyedView, QListView):
     edit_wanted = Signal()
     delete_wanted = Signal()
     open_wanted = Signal()
+    adopt_wanted = Signal()
+    star_clicked = Signal(object)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -159,12 +221,14 @@ class RunRows(KeyedView, QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.setItemDelegate(RunDelegate(theme, self))
+        self._delegate = RunDelegate(theme, self)
+        self.setItemDelegate(self._delegate)
         self.doubleClicked.connect(self._on_double_click)
 
     def keys(self) -> Mapping[Qt.Key, SignalInstance]:
         return {
             Qt.Key.Key_R: self.again_wanted,
+            Qt.Key.Key_A: self.adopt_wanted,
             Qt.Key.Key_Delete: self.delete_wanted,
             Qt.Key.Key_Return: self.open_wanted,
         }
@@ -172,5 +236,24 @@ class RunRows(KeyedView, QListView):
     def shifted_keys(self) -> Mapping[Qt.Key, SignalInstance]:
         return {Qt.Key.Key_R: self.edit_wanted}
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """On a star: that alone, and what is selected stays."""
+        row = self._starred_at(event.position().toPoint())
+        if row is not None and event.button() == Qt.MouseButton.LeftButton and event.type() != _DOUBLE:
+            self.star_clicked.emit(row)
+            event.accept()
+        else:
+            super().mousePressEvent(event)
+
+    def _starred_at(self, place: QPoint) -> Run | None:
+        index = self.indexAt(place)
+        row = index.data(RUN_ROLE) if index.isValid() else None
+        if not isinstance(row, Run):
+            return None
+        return row if self._delegate.star_place(self.visualRect(index), self.font(), row).contains(place) else None
+
     def _on_double_click(self, _: QModelIndex | QPersistentModelIndex) -> None:
         self.open_wanted.emit()
+
+
+_DOUBLE = QEvent.Type.MouseButtonDblClick

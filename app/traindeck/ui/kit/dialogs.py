@@ -340,7 +340,12 @@ class NameDialog(QDialog):
 
 
 async def asked_line(
-    parent: QWidget | None, title: str, question: str, action: str, value: str, check: Callable[[str], object]
+    parent: QWidget | None,
+    title: str,
+    question: str,
+    action: str,
+    value: str,
+    check: Callable[[str], object],
 ) -> str | None:
     """What was typed, or None."""
     dialog = NameDialog(title, question, action, value, check, _still_there(parent))

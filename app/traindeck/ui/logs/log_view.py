@@ -34,7 +34,7 @@ from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.property_page import one_line, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.logs.log_place import KeptLog
-from traindeck.viewmodels.jobs.run_page import run_title, state_words, tone_of
+from traindeck.viewmodels.jobs.run_words import run_title, state_words, tone_of
 from traindeck.viewmodels.logs.log_feed import (
     MOST_LINES,
     LogBatch,

@@ -6,12 +6,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
-from traindeck.domain.texts import say
+from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import push_button, show_words
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.shell.notices import Condition, Notices
 from traindeck.viewmodels.shell.status import Status
+
+_BILLING = text("Show all jobs that are charged, with their cost")
 
 
 class NoticeBar(QFrame):
@@ -108,20 +110,23 @@ class StatusBar(QStatusBar):
         super().__init__(parent)
         self._status = status
         self.profile = self._label("status.profile", say("Account and region in use"))
-        self.lab = QToolButton(self)
-        self.lab.setObjectName("status.lab")
-        self.lab.setToolTip(say("Show the Lab: its state, folder and contents"))
-        self.lab.setAccessibleDescription(self.lab.toolTip())
-        self.live = self._label("status.live", say("Active jobs"))
-        self.price = self._label("status.price", say("Cost of the active jobs per hour"))
+        self.lab = self._button("status.lab", say("Show the Lab: its state, folder and contents"))
+        self.billing = self._button("status.billing", _BILLING)
         self.rate = self._label("status.rate", say("Active transfers"))
         self.answer = self._label("status.answer", say("Time since the last response of the service"))
         self.addWidget(self.profile)
         self.addWidget(self.lab)
-        for words in (self.rate, self.live, self.price, self.answer):
+        for words in (self.rate, self.billing, self.answer):
             self.addPermanentWidget(words)
         status.changed.connect(self._refresh)
         self._refresh()
+
+    def _button(self, name: str, purpose: Text | str) -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName(name)
+        button.setToolTip(say(purpose) if isinstance(purpose, Text) else purpose)
+        button.setAccessibleDescription(button.toolTip())
+        return button
 
     def _label(self, name: str, purpose: str) -> QLabel:
         words = QLabel(self)
@@ -138,8 +143,10 @@ class StatusBar(QStatusBar):
         place.setText(status.profile_words())
         self.profile.setVisible(not is_lab)
         self.lab.setVisible(is_lab)
-        self.live.setText(status.live_words())
-        self.price.setText(status.price_words())
+        self.billing.setText(f"{status.live_words()} · {status.price_words()}")
+        tip = "\n".join(words for words in (status.longest_words(), say(_BILLING)) if words)
+        self.billing.setToolTip(tip)
+        self.billing.setAccessibleDescription(tip)
         self.rate.setText(status.rate_words())
         show_words(self.answer, status.answer_words())
         trouble = status.state.trouble

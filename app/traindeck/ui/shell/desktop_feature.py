@@ -14,7 +14,7 @@ from traindeck.domain.settings import TRAY
 from traindeck.domain.texts import say
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import job_words, state_words
+from traindeck.viewmodels.jobs.run_words import job_words, state_words
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.system_notices import SystemNotices

@@ -99,7 +99,7 @@ class Shell:
         return await self.confirm_loss(Loss(question, (), action))
 
     async def choose(self, question: Text, facts: Sequence[Text], ways: Sequence[Way]) -> str:
-        answers = [AnswerButton(way.id, say(way.action), "primary" if way.is_advised else "") for way in ways]
+        answers = [AnswerButton(way.id, say(way.action), _role_of(way)) for way in ways]
         answer = await asked(self._in_sight, say(question), "\n\n".join(say(fact) for fact in facts), *answers)
         return "" if answer == CANCEL else answer
 
@@ -125,6 +125,10 @@ class Shell:
     def _page_closed(self, key: str) -> None:
         for feature in self._features:
             feature.page_closed(key)
+
+
+def _role_of(way: Way) -> str:
+    return "danger" if way.is_loss else "primary" if way.is_advised else ""
 
 
 class Feature:

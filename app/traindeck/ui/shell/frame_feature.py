@@ -49,6 +49,7 @@ class FrameFeature(Feature):
         sample: SampleRun,
         connect: Callable[..., None],
         lab: Callable[[], None],
+        billing: Callable[[], None],
     ) -> None:
         super().__init__(shell)
         self._journal = notices.journal
@@ -58,6 +59,7 @@ class FrameFeature(Feature):
         self._arrangements = ArrangementCommands(shell.window, shell.tasks)
         bar = StatusBar(status, shell.window)
         bar.lab.clicked.connect(lab)
+        bar.billing.clicked.connect(billing)
         shell.window.setStatusBar(bar)
         self.toasts = Toasts(notices, shell.theme, shell.jump, shell.window, bar)
 

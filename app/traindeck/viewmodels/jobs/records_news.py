@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import TaskScope
-from traindeck.viewmodels.shell.journal import NewsKind
 from traindeck.viewmodels.shell.notices import Mending, Notices
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.run_watch import RunWatch
     from traindeck.store.runs import RunStore
 
-RECORDS = "records"
+RECORDS, RESTORED = "records", "restored records"
 
 
 class RecordsNews:
@@ -35,12 +34,17 @@ class RecordsNews:
         recovered, trouble = self._records.recovered, self._records.trouble
         if recovered is not None and recovered is not self._told:
             self._told = recovered
-            self._notices.journal.tell(NewsKind.FAILED, text("The records of your runs were restored."), recovered)
+            seen = Mending(text("Close"), self._on_seen)
+            self._notices.hold(RESTORED, text("The records of your runs were restored."), recovered, mending=seen)
         if trouble is None:
             self._notices.clear(RECORDS)
             return
         again = Mending(text("Try again"), self._try_again)
         self._notices.hold(RECORDS, trouble.title, trouble.hint, trouble.detail, mending=again)
+
+    def _on_seen(self) -> None:
+        """It is in the list of events for good."""
+        self._notices.clear(RESTORED)
 
     def _try_again(self) -> None:
         async def write() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import Text, text
 from traindeck.services.jobs.run_watch import RunWatch
-from traindeck.viewmodels.jobs.run_page import job_words
+from traindeck.viewmodels.jobs.run_words import job_words
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, SystemNotice, Topic
 
 _ENDS = {

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.form_fields import BY_NAME, FIELDS
-from traindeck.domain.jobs.job import Run, RunState, duration_words
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.run_query import Metric
 from traindeck.domain.jobs.start_kinds import NEEDED
 from traindeck.domain.storage.objects import ObjectEntry
-from traindeck.domain.texts import Text, moment_words, say, text
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, Difference, differences, rows_of
+from traindeck.viewmodels.jobs.output_fetches import FetchState
 from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.ports import Tone
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.code_bundles import CodeText
@@ -42,10 +43,8 @@ class RunPageState:
     outputs: tuple[ObjectEntry, ...] = ()
     outputs_are_loading: bool = False
     outputs_trouble: AppError | None = None
-    fetching: Text | None = None
-    fetched_to: Path | None = None
-    fetch_kept: int = 0
-    """Files of the folder that were left alone because somebody edited them."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """The numbers of its log."""
     code: Bundle | None = None
     code_trouble: AppError | None = None
     code_file: FrozenFile | None = None
@@ -112,6 +111,7 @@ class RunPage(QObject):
         self._soon = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._soon.timeout.connect(self._read_what_is_seen)
         runs.ticked.connect(self.changed)
+        runs.fetches.changed.connect(self._on_fetch)
         runs.changed.connect(self._follow)
         runs.selection_changed.connect(self._follow)
         self._follow()
@@ -121,21 +121,26 @@ class RunPage(QObject):
             remove()
         self._soon.stop()
         self.runs.ticked.disconnect(self.changed)
+        self.runs.fetches.changed.disconnect(self._on_fetch)
         self.runs.changed.disconnect(self._follow)
         self.runs.selection_changed.disconnect(self._follow)
-        # Outputs on their way go on: their row in the list of transfers is where they are stopped.
-        for what in (OUTPUTS, CODE, "text"):
+        for what in (OVERVIEW, OUTPUTS, CODE, "text"):
             self._scope.cancel(self._reading(what))
 
     @property
     def busy(self) -> Text | None:
         run = self.state.run
-        return (self.runs.state.busy.get(run.id) if run is not None else None) or self.state.fetching
+        return self.runs.state.busy.get(run.id) if run is not None else None
 
     @property
     def origin(self) -> Run | None:
         """The run this one was submitted again from, if it is still there."""
         return self.runs.run(self.state.run.resubmission_of) if self.state.run is not None else None
+
+    @property
+    def fetch(self) -> FetchState:
+        """How it stands with its outputs."""
+        return self.runs.fetches.of(self.state.run.id if self.state.run is not None else "")
 
     def changes(self) -> tuple[Difference, ...]:
         """What it does not have in common with that one."""
@@ -171,12 +176,6 @@ class RunPage(QObject):
             self._become(replace(self.state, code_file=file, code_text=None))
             self._scope.start(self._reading("text"), lambda: self._read_text(file), Repeat.REPLACE)
 
-    def fetch(self, target: Path) -> None:
-        """Bring the outputs into a folder of this computer."""
-        run = self.state.run
-        if run is not None and self._scope.start(f"fetch the outputs of {run.id}", lambda: self._fetch(run, target)):
-            self._become(replace(self.state, fetching=text("Downloading the outputs…"), fetched_to=None))
-
     def _reading(self, what: str) -> str:
         return f"read the {what} of {self._task}"
 
@@ -195,9 +194,10 @@ class RunPage(QObject):
             return
         if self.sub_page == OUTPUTS and not state.outputs and not state.outputs_are_loading:
             self.read_outputs()
-        elif self.sub_page == CODE and state.code is None and state.run.bundle:
-            run = state.run
-            self._scope.start(self._reading(CODE), lambda: self._read_code(run), Repeat.REPLACE)
+        elif self.sub_page == CODE and state.run.bundle:
+            self._scope.start(self._reading(CODE), partial(self._read_code_and_text, state.run), Repeat.REPLACE)
+        elif self.sub_page == OVERVIEW:
+            self._scope.start(self._reading(OVERVIEW), partial(self._read_overview, state.run), Repeat.REPLACE)
 
     async def _read_outputs(self, run: Run) -> None:
         try:
@@ -210,30 +210,34 @@ class RunPage(QObject):
 
     async def _read_code(self, run: Run) -> None:
         try:
-            code = await self._service.code(run.id)
+            code = await self._service.kept_code.of(run)
         except AppError as error:
             self._become_of(run, code_trouble=error)
             return
         self._become_of(run, code=code, code_trouble=None)
-        if code.files:
+
+    async def _read_code_and_text(self, run: Run) -> None:
+        if self.state.code is None:
+            await self._read_code(run)
+        code = self.state.code
+        if code is not None and code.files and self.state.code_file is None:
             boot = run.spec.boot
             self.open_code(boot if any(file.path == boot for file in code.files) else code.files[0].path)
 
     async def _read_text(self, file: FrozenFile) -> None:
         try:
-            words = await self._service.code_text(file)
+            words = await self._service.kept_code.text(file)
         except AppError as error:
             self._become(replace(self.state, code_trouble=error))
             return
         if self.state.code_file is file:
             self._become(replace(self.state, code_text=words))
 
-    async def _fetch(self, run: Run, target: Path) -> None:
-        try:
-            fetched = await self._service.outputs.fetch(run.id, target)
-        finally:
-            self._become_of(run, fetching=None)
-        self._become_of(run, fetched_to=target, fetch_kept=len(fetched.kept))
+    async def _read_overview(self, run: Run) -> None:
+        (measured,) = await self._service.records.measured([run])
+        self._become_of(run, metrics=measured.metrics)
+        if run.bundle and self.state.code is None:
+            await self._read_code(run)
 
     def _on_changed(self, run: Run) -> None:
         known = self.state.run
@@ -243,8 +247,12 @@ class RunPage(QObject):
         self._become(replace(self.state, run=run))
         if ended and self.sub_page == OUTPUTS:
             self.read_outputs()
-        elif run.bundle != known.bundle:
+        elif (ended and self.sub_page == OVERVIEW) or run.bundle != known.bundle:
             self._read_what_is_seen()
+
+    def _on_fetch(self, run_id: str) -> None:
+        if self.state.run is not None and self.state.run.id == run_id:
+            self.changed.emit()
 
     def _on_gone(self, run_id: str) -> None:
         if self.state.run is not None and run_id == self.state.run.id:
@@ -258,64 +266,3 @@ class RunPage(QObject):
     def _become(self, state: RunPageState) -> None:
         self.state = state
         self.changed.emit()
-
-
-def run_title(run: Run) -> str:
-    """By the number first: that tells runs of one job apart, and stays where the name is cut."""
-    return say("Run {number} · {name}", number=run.number, name=job_words(run))
-
-
-def job_words(run: Run) -> str:
-    """The name the user gave; that of the run has a date and letters behind it."""
-    return run.spec.name or run.name
-
-
-def cost_words(run: Run) -> str:
-    """What is not known is a dash."""
-    return say("Free") if run.profile == LAB else say("Cost –")
-
-
-def head_facts(run: Run, now: datetime) -> list[str]:
-    """How far it is; unknown is a dash, never nothing and never 0."""
-    facts = [say("Duration {time}", time=duration_words(run.run_seconds(now)))]
-    if not run.state.is_over:
-        facts += [say("Progress {share}", share="–"), say("Time left {time}", time="–")]
-    elif run.ended is not None:
-        facts.append(say("Ended {moment}", moment=moment_words(run.ended)))
-    return [*facts, cost_words(run)]
-
-
-def day_words(moment: datetime | None, now: datetime) -> str:
-    """When, as short as it is clear: the time of today, the day of this year, the date of another."""
-    if moment is None:
-        return "–"
-    there, here = moment.astimezone(), now.astimezone()
-    if there.date() == here.date():
-        return f"{there:%H:%M}"
-    return f"{there:%m-%d %H:%M}" if there.year == here.year else f"{there:%Y-%m-%d}"
-
-
-_TONES = {
-    RunState.PREPARING: Tone.WAITING,
-    RunState.SUBMITTING: Tone.WAITING,
-    RunState.UNCONFIRMED: Tone.DOUBTFUL,
-    RunState.NOT_SENT: Tone.BAD,
-    RunState.CREATING: Tone.WAITING,
-    RunState.PENDING: Tone.WAITING,
-    RunState.RUNNING: Tone.RUNNING,
-    RunState.TERMINATING: Tone.DOUBTFUL,
-    RunState.COMPLETED: Tone.GOOD,
-    RunState.FAILED: Tone.BAD,
-    RunState.TERMINATED: Tone.QUIET,
-    RunState.ABNORMAL: Tone.BAD,
-    RunState.UNKNOWN: Tone.DOUBTFUL,
-}
-
-
-def state_words(run: Run) -> str:
-    """The state in the user's language."""
-    return say(run.state_words)
-
-
-def tone_of(run: Run) -> Tone:
-    return _TONES[run.state]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, REGIONS, Profile
+from traindeck.domain.accounts.profiles import NO_PROFILE, REGIONS, Profile
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job import Run, duration_words
+from traindeck.domain.jobs.live_costs import LiveCostsState
+from traindeck.domain.jobs.prices import money_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import CHINESE, say, say_count, spoken
 from traindeck.domain.transfers.records import TransferState
@@ -34,12 +36,12 @@ class StatusState:
 
     profile: Profile | None = None
     live: int | None = None
-    paid: int | None = None  # live and not in the Lab
     moving: int = 0
     bytes_per_s: float | None = None
     last_answer: datetime | None = None
     trouble: AppError | None = None
     lab_is_stopped: bool = False
+    costs: LiveCostsState = field(default_factory=LiveCostsState)
 
 
 class Status(QObject):
@@ -85,6 +87,10 @@ class Status(QObject):
         self.state = replace(self.state, lab_is_stopped=is_stopped)
         self.changed.emit()
 
+    def show_costs(self, costs: LiveCostsState) -> None:
+        self.state = replace(self.state, costs=costs)
+        self.changed.emit()
+
     def load(self) -> None:
         """Read anew which profile is in use and which runs are live."""
         self._scope.start("read the status", self._load, Repeat.REPLACE)
@@ -128,7 +134,6 @@ class Status(QObject):
         self.state = replace(
             self.state,
             live=None if live is None else len(live),
-            paid=None if live is None else sum(run.profile != LAB for run in live.values()),
             moving=len(self._transfers),
             bytes_per_s=self._rate(),
             last_answer=min(answers, default=None),
@@ -160,14 +165,34 @@ class Status(QObject):
         return say("{profile} · {region}", profile=profile.name, region=region_words(profile.region))
 
     def live_words(self) -> str:
-        live = self.state.live
-        return say("Active jobs: –") if live is None else say("Active jobs: {count}", count=live)
+        live, others = self.state.live, self.state.costs.others
+        if live is None:
+            return say("Active jobs: –")
+        if others:
+            return say("Active jobs: {count} and {others} made elsewhere", count=live, others=others)
+        return say("Active jobs: {count}", count=live)
 
     def price_words(self) -> str:
-        """Never 0 for a job that bills: what is not known is said so."""
-        if self.state.paid is None:
+        """Never 0 for a job that is charged: what is not known is said so."""
+        costs = self.state.costs
+        if costs.jobs is None:
             return say("Cost: –")
-        return say("Cost: unknown") if self.state.paid else say("Cost: none right now")
+        if not costs.paid:
+            return say("Cost: none right now")
+        known = money_words(costs.per_hour, costs.currency)
+        if costs.unknown == costs.paid:
+            return say("Cost: unknown")
+        if costs.unknown:
+            return say("Cost: {price} per hour, {count} unknown", price=known, count=costs.unknown)
+        return say("Cost: {price} per hour", price=known)
+
+    def longest_words(self) -> str:
+        """Empty: nothing runs."""
+        longest = self.state.costs.longest
+        if longest is None or longest.started is None:
+            return ""
+        took = duration_words((datetime.now(UTC) - longest.started).total_seconds())
+        return say("Longest: {name}, {time}", name=longest.name, time=took)
 
     def rate_words(self) -> str:
         if not self.state.moving:

@@ -139,7 +139,7 @@ async def test_ten_thousand_runs_are_searched_without_a_stall(tmp_path: Path, re
         async def found_ids(_: object) -> list[str]:
             return [f"r{number}" for number in range(0, 10_000, 3)]
 
-        cloud.records.found_ids = found_ids  # type: ignore[method-assign]
+        cloud.records.found_ids = found_ids
         runs._runs = many
         for words in ("d", "di", "dig", ""):
             runs.search.set(words=words)

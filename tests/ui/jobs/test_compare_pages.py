@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit
 
 from support.folder_cloud import NPU, FolderCloud, code_folder, digits_spec
 from support.panel_bench import User, light_theme
@@ -133,6 +133,10 @@ async def test_a_dialog_offers_the_folder_and_the_runs_of_the_job_first(
         assert offered == [FOLDER, OTHER_FOLDER, first.id, other.id]
         dialog.words.setText("another")
         assert dialog.chosen == other.id
+        dialog.show()
+        dialog.words.setFocus()
+        qtbot.keyClick(dialog.words, Qt.Key.Key_Return)
+        assert dialog.result() == QDialog.DialogCode.Accepted
 
 
 async def test_each_job_that_is_charged_has_its_stop_and_prices_are_typed_in_place(

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QPushButton, QSplitter, QStackedWidge
 from traindeck.domain.texts import Text, say, say_count, text
 from traindeck.ui.jobs.diff_text import DiffText
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button
+from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.edits import REFRESH, Edit, HasEdits
 from traindeck.ui.kit.flow import FlowLayout
 from traindeck.ui.kit.layouts import column_of, line
@@ -66,8 +67,8 @@ class CodeDiffView(QWidget, HasEdits):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.title = ElidedLabel("", "heading")
         self.told = ElidedLabel("", "dim")
-        self.before = push_button(say("Previous difference"), lambda: self.step(-1), tip="Alt+↑")
-        self.after = push_button(say("Next difference"), lambda: self.step(1), tip="Alt+↓")
+        self.before = push_button(say("Previous difference"), lambda: self.step(-1), tip=keys_words("Alt+Up"))
+        self.after = push_button(say("Next difference"), lambda: self.step(1), tip=keys_words("Alt+Down"))
         self.before.setShortcut("Alt+Up")
         self.after.setShortcut("Alt+Down")
         self.unified: QPushButton = push_button(say("One below the other"))

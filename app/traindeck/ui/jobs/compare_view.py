@@ -132,9 +132,10 @@ class CompareView(QWidget, HasEdits):
         state = self.runs.state
         if not state.is_known or state.is_reading:
             return say("Comparing…")
-        count = say_count("{count} row differs", "{count} rows differ", sum(not row.is_equal for row in state.rows))
+        differing = sum(not row.is_equal for row in state.rows)
         if not state.hidden:
-            return f"{count}."
+            return say_count("{count} row differs.", "{count} rows differ.", differing)
+        count = say_count("{count} row differs", "{count} rows differ", differing)
         hidden = say_count("{count} equal row is hidden", "{count} equal rows are hidden", state.hidden)
         return say("{differing}, {hidden}.", differing=count, hidden=hidden)
 

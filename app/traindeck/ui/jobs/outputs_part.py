@@ -71,7 +71,7 @@ class OutputsPart(RunPart):
         self.told = sentence("", "")
         self.told.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.patterns, self.largest = QLineEdit(), QLineEdit()
-        self.patterns.setPlaceholderText("*.ckpt, -tmp/**")
+        self.patterns.setPlaceholderText(say("all files, or patterns such as *.ckpt"))
         name_field(self.patterns, say("Only files like these; a minus leaves them out"))
         self.patterns.setToolTip(self.patterns.accessibleName())
         self.largest.setPlaceholderText(say("any size"))

@@ -13,7 +13,7 @@ from PySide6.QtCore import QTimer
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs.prices import MonthCost, PriceTable
-from traindeck.domain.texts import text
+from traindeck.domain.texts import count_text, text
 from traindeck.runtime.tasks import Repeat, TaskScope, gather_or_raise
 from traindeck.viewmodels.ports import Choose, Stateful, Way
 
@@ -266,7 +266,11 @@ class BillingPage(Stateful):
             self.tick.stop()
 
     async def _stop(self, jobs: Sequence[BilledJob], choose: Choose) -> None:
-        question = text("Stop {count} jobs? What they have written is kept.", count=len(jobs))
+        question = count_text(
+            "Stop {count} job? What it has written is kept.",
+            "Stop {count} jobs? What they have written is kept.",
+            len(jobs),
+        )
         if len(jobs) == 1:
             question = text("Stop “{name}”? What it has written is kept.", name=jobs[0].job.name)
         facts = []

@@ -117,15 +117,11 @@ class RunRemovals:
 def _facts(plans: Sequence[RemovalPlan]) -> Iterator[Text]:
     """What is deleted and what is kept, with counts and bytes."""
     jobs = sum(plan.has_job for plan in plans)
-    if jobs == len(plans) == 1:
-        yield text("Deleted: the record on this computer, and the job at the service.")
-    elif jobs:
-        yield text("Deleted: {records} records on this computer, and {jobs} jobs at the service.",
-                   records=len(plans), jobs=jobs)  # fmt: skip
-    else:
-        yield count_text(
-            "Deleted: {count} record on this computer.", "Deleted: {count} records on this computer.", len(plans)
-        )
+    yield count_text(
+        "Deleted: {count} record on this computer.", "Deleted: {count} records on this computer.", len(plans)
+    )
+    if jobs:
+        yield count_text("Deleted: {count} job at the service.", "Deleted: {count} jobs at the service.", jobs)
     files = sum(plan.code_files for plan in plans)
     if files:
         yield count_text(

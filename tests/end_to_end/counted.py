@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.domain.storage.objects import ObjectPath
 from traindeck.ui.jobs.run_page_view import RunPageView
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
@@ -115,7 +114,6 @@ async def come_again(by: Hands) -> None:
 async def press_r_everywhere(by: Hands) -> None:
     """One letter, typed where it is no command."""
     hands = Counted(by.program)
-    workspace = hands.program.workspace
     await hands.until(hands.window.isActiveWindow)
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
     welcome = hands.window.tabs.currentWidget()
@@ -126,11 +124,15 @@ async def press_r_everywhere(by: Hands) -> None:
     await hands.click(name)
     await hands.finished(1)
     tell("typing", is_still_there=name.hasFocus())
-    workspace.storage.open_bucket(ObjectPath("digits"))
+    buckets = hands.panel("buckets")
+    await hands.until(lambda: buckets.model.rowCount())
+    await hands.press(Qt.Key.Key_2, _CTRL)
+    await hands.press(Qt.Key.Key_Down)
+    await hands.press(Qt.Key.Key_Return)
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), BrowserView))
-    view, buckets = hands.window.tabs.currentWidget(), hands.panel("buckets")
+    view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
-    await hands.until(lambda: view.model.rowCount() and buckets.model.rowCount())
+    await hands.until(lambda: view.model.rowCount() and view.table.hasFocus())
     places: dict[str, QWidget] = {
         "file list": view.table,
         "buckets": buckets.rows,

@@ -37,6 +37,10 @@ def titles(palette: CommandPalette) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
+def on_top(window: QWidget) -> QWidget:
+    return [child for child in window.children() if isinstance(child, QWidget) and child.isVisible()][-1]
+
+
 def darkest(palette: CommandPalette, row: int) -> int:
     """The lightness of what is written strongest in this row."""
     view = palette.list
@@ -106,10 +110,10 @@ async def test_what_is_opened_meanwhile_neither_covers_the_palette_nor_takes_its
             palette = await palette_of(at)
             for panel_id in ("transfers", "log"):
                 at.window.show_dock(panel_id)
+                await until(at.window.panel(panel_id).isVisible)  # in front of the other tabs
             at.window.open_tab("page", "Page", QLineEdit)
             assert QApplication.focusWidget() is palette.typed
-            children = [child for child in at.window.children() if isinstance(child, QWidget) and child.isVisible()]
-            assert children[-1] is palette
+            await until(lambda: on_top(at.window) is palette)
             press(palette.typed, Qt.Key.Key_Escape)
             log = at.window.panel("log")
             assert QApplication.focusWidget() is log, "what was opened has them afterwards"

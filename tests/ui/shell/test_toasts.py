@@ -18,6 +18,8 @@ from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.shell import toasts
 
+_DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
+
 
 def tell_some(at: Frame, undone: list[str]) -> None:
     at.notices.report("a", Unreachable(text("Nothing is available."), text("Try again in a moment."), "HTTP 503"))
@@ -44,8 +46,8 @@ async def test_they_stack_over_the_content_and_take_no_focus(qapp: QApplication,
             assert texts_cut(at.toasts) == []
             for panel_id in ("transfers", "log"):
                 at.window.show_dock(panel_id)
-                children = [child for child in at.window.children() if isinstance(child, QWidget)]
-                assert children[-1] is at.toasts, "nothing that is shown later covers them"
+                await until(lambda: at.window.findChildren(QWidget, options=_DIRECT)[-1] is at.toasts)
+                await until(at.window.panel(panel_id).isVisible)  # in front of the other tabs
 
 
 async def test_undo_from_the_toast_and_from_the_keyboard(qapp: QApplication, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QChildEvent, QEvent, QObject
+from PySide6.QtCore import QChildEvent, QEvent, QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 _IS_OVERLAY = "is_overlay"
@@ -13,7 +13,9 @@ class StayAbove(QObject):
 
     def __init__(self, overlay: QWidget) -> None:
         super().__init__(overlay)
-        self._overlay = overlay
+        # A dock that is raised comes before its tabs only if nothing is above it in that moment.
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(overlay.raise_)
         overlay.setProperty(_IS_OVERLAY, True)
         window = overlay.parentWidget()
         assert window is not None
@@ -23,7 +25,7 @@ class StayAbove(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
             event.child().installEventFilter(self)
-            self._overlay.raise_()
+            self._soon.start()
         elif event.type() == QEvent.Type.ZOrderChange and not watched.property(_IS_OVERLAY):
-            self._overlay.raise_()
+            self._soon.start()
         return super().eventFilter(watched, event)

@@ -381,6 +381,8 @@ class BrowserView(ObjectList):
         is_there = rows.count > 0
         self._pages.setCurrentWidget(self.table if is_there else self.empty)
         self.setFocusProxy(self.table if is_there else self.send)
+        if is_there and self.send.hasFocus():  # it was given the keyboard while there were no rows
+            self.table.setFocus()
         self.empty.say(*empty_words(state, rows))
         self.footing.setText(footing_words(state, rows, self.table.count_selected()))
         self.listing.setText(listing_words(state, rows))

@@ -107,6 +107,7 @@ class StorageFeature(Feature):
 
     def open_bucket(self, place: ObjectPath) -> None:
         self.browsers.open(self._accounts.current, place)
+        self.shell.window.give_page_keys()
 
     def restore(self, page: object) -> bool:
         if isinstance(page, FolderPage):

@@ -31,7 +31,8 @@ from traindeck.assembly import lab_keeper
 from traindeck.assembly.run_core import RunCore
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.jobs.checks import CheckLevel
-from traindeck.domain.jobs.job import CodeOf, Run
+from traindeck.domain.jobs.code_choice import CodeOf
+from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.store.paths import Paths

@@ -211,7 +211,6 @@ NEVER_ONE = [
     (r"(Copied|Moved) \{count\} objects and folders", "one is told by its name"),
     (r"restored for \{days\} days", "one is allowed"),
     (r"\{one\} and \{other\} bytes", "two numbers"),
-    (r"off by \{minutes\} minutes", "one is not told of"),
     (r"\{count\} of \{all\} runs", "a part of all, as in 1 of 3"),
     (r"run \{number\} to this folder", "the number of a run"),
     (r"The policy has \{size\} bytes", "more than the limit"),

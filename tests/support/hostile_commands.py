@@ -86,13 +86,30 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "job rm": ("job", "rm", "-y", "finished"),
     "job fetch": ("job", "fetch", "finished", "--to", "fetched"),
     "job wait": ("job", "wait", "finished"),
+    "job code": ("job", "code", "finished"),
+    "job compare": ("job", "compare", "finished", "last"),
+    "job adopt": ("job", "adopt", "nobody"),
+    "job tag": ("job", "tag", "finished", "team=cv"),
+    "job describe": ("job", "describe", "finished", "words"),
+    "billing": ("billing",),
 }
 # Those that ask no service; what they ask the Lab of this computer is asked of a program of ours.
 QUIET = {
     *("lab serve", "lab status", "lab stop", "lab reset", "lab engines"),
     *("lab account add", "lab account remove", "lab account ls"),
     *("profile add", "profile list", "profile use", "profile remove"),
-    *("job init", "job fields", "job template", "job export", "job import", "obs url", "completion", "config import"),
+    *(
+        "job init",
+        "job note",
+        "job star",
+        "job fields",
+        "job template",
+        "job export",
+        "job import",
+        "obs url",
+        "completion",
+        "config import",
+    ),
 }
 # Where a service that does not answer is told, and what was known of the runs is shown all the same.
 TOLD_BESIDE = {"diag", "job check", "job ls", "job show", "job logs", "job stop", "job rm", "job wait", "profile check"}

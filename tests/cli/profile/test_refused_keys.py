@@ -44,4 +44,4 @@ def test_waiting_ends_when_nobody_can_give_other_keys(
     )  # fmt: skip
     traindeck("job", "stop", sent.document["run"], environment=good).must_be(0)
     _, said = process.communicate(timeout=PATIENT_S)
-    assert process.returncode == 1 and b"Terminated" in said
+    assert process.returncode == 1 and b"Stopped" in said

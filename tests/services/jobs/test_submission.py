@@ -45,7 +45,8 @@ from traindeck.domain.errors import (
     Throttled,
     Unreachable,
 )
-from traindeck.domain.jobs.job import CodeOf, Run, RunState
+from traindeck.domain.jobs.code_choice import CodeOf
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import CHINESE, Text

@@ -147,6 +147,9 @@ async def test_objects_and_folders_are_copied_into_another_folder(tmp_path: Path
         await on.shows("1.txt")
         await on.press("Ctrl+V")
         await on.shows("data", "1.txt", "b.txt")
+        await until(lambda: on.browser.rows.shown.count == 3)
+        assert on.browser.rows.shown.below is None, "what is in the new folder is not counted before somebody asks"
+        on.browser.refresh()
         await until(lambda: on.browser.rows.shown.below is not None and on.browser.rows.shown.below.count == 5)
         assert on.stored() == {name: name.encode() for name in NAMES} | {
             "more/data/1.txt": b"data/1.txt", "more/data/2.txt": b"data/2.txt", "more/data/deep/3.txt":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, size, yes
-from traindeck.domain.jobs.job import CodeOf
+from traindeck.domain.jobs.code_choice import CodeOf
 from traindeck.domain.texts import say
 
 SORTS = ("number", "name", "state", "duration", "ended", "account")

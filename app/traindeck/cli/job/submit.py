@@ -16,7 +16,8 @@ from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.checks import CheckLevel
-from traindeck.domain.jobs.job import CodeOf, Run, RunState
+from traindeck.domain.jobs.code_choice import CodeOf
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import count_text, say, text
 
 if TYPE_CHECKING:

@@ -116,13 +116,6 @@ LAB_ENDED = text("The Lab ended unexpectedly while this run was in it, and was s
 """Why a run is over that the Lab lost."""
 
 
-class CodeOf(StrEnum):
-    """Which code a run that is submitted again has."""
-
-    THEN = "then"
-    NOW = "now"
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """One submission with all that belongs to it."""

@@ -25,7 +25,8 @@ from traindeck.domain.errors import (
 )
 from traindeck.domain.jobs import job_file, validation
 from traindeck.domain.jobs.checks import AcceptedFinding, CheckReport
-from traindeck.domain.jobs.job import CodeOf, RemoteJob, Run, RunState, run_name
+from traindeck.domain.jobs.code_choice import CodeOf
+from traindeck.domain.jobs.job import RemoteJob, Run, RunState, run_name
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, exact_words, text

@@ -15,6 +15,7 @@ from traindeck.domain.errors import (
     NotFound,
     NotOffered,
     ServiceTrouble,
+    Throttled,
 )
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http import calls as retrying
@@ -48,12 +49,12 @@ ONCE, AGAIN = 1, retrying.TRIES
         (412, "PreconditionFailed", Conflict, ONCE),
         (412, "", Conflict, ONCE),
         (416, "", Conflict, ONCE),
-        (429, "", ServiceTrouble, AGAIN),
+        (429, "", Throttled, AGAIN),
         (500, "InternalError", ServiceTrouble, AGAIN),
         (501, "ServiceNotImplemented", NotOffered, ONCE),
         (501, "", NotOffered, ONCE),
         (502, "", ServiceTrouble, AGAIN),
-        (503, "SlowDown", ServiceTrouble, AGAIN),
+        (503, "SlowDown", Throttled, AGAIN),
         (520, "", ServiceTrouble, AGAIN),
     ],
 )

@@ -33,6 +33,7 @@ class BillingFeature(Feature):
 
     def open(self) -> None:
         self.shell.window.open_tab(BILLING, say("Costs"), self._view).setFocus()
+        self.shell.window.give_page_room()
 
     def restore(self, page: object) -> bool:
         if page == BILLING:

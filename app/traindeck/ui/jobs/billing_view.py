@@ -23,7 +23,7 @@ from traindeck.domain.accounts.profiles import REGIONS
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.jobs.prices import MonthCost, money_words
 from traindeck.domain.texts import say, say_count
-from traindeck.ui.kit.cards import EmptyPage, push_button, show_words
+from traindeck.ui.kit.cards import EmptyPage, fill_with_rows, push_button, show_words
 from traindeck.ui.kit.edits import REFRESH, Edit, Edits, HasEdits
 from traindeck.ui.kit.fields import label_of
 from traindeck.ui.kit.flow import FlowLayout
@@ -46,6 +46,7 @@ _WIDTHS = {
 }  # fmt: skip
 _RIGHT = (TIME, PER_HOUR, SO_FAR, NODES)
 _AMOUNT = 14 * SPACE
+_PART = 24 * SPACE
 
 
 class _Jobs(RowsModel["BilledJob"]):
@@ -178,11 +179,10 @@ class BillingView(QWidget, HasEdits):
         self.parts = QStackedWidget()
         self.parts.addWidget(self._jobs_part(theme))
         self.parts.addWidget(self._prices_part(theme))
-        self.parts.setMinimumHeight(1)
         self.tabs.currentChanged.connect(self.parts.setCurrentIndex)
         margins = (2 * SPACE, SPACE, 2 * SPACE, SPACE)
         head = column_of(self.sum, self.month, self.used, self.trouble, margins=margins, spacing=HALF)
-        column_of(head, self.tabs, line(), (self.parts, 1), inside=self, margins=0, spacing=0)
+        fill_with_rows(self, [head, self.tabs, line()], self.parts, _PART)
         self.setFocusProxy(self.tabs)
         page.changed.connect(self._refresh)
         page.tick.timeout.connect(self._on_tick)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHeaderView, QPushButton, QSplitter, QStackedWidge
 
 from traindeck.domain.texts import Text, say, say_count, text
 from traindeck.ui.jobs.diff_text import DiffText
-from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, fill_with_rows, push_button
 from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.edits import REFRESH, Edit, HasEdits
 from traindeck.ui.kit.flow import FlowLayout
@@ -135,7 +135,7 @@ class CodeDiffView(QWidget, HasEdits):
         buttons = FlowLayout(self.before, self.after, self.unified, spacing=SPACE)
         margins = (2 * SPACE, SPACE, SPACE, SPACE)
         head = column_of(self.title, self.told, buttons, margins=margins, spacing=HALF)
-        column_of(head, line(), (whole, 1), inside=self, margins=0, spacing=0)
+        fill_with_rows(self, [head, line()], whole)
 
     def _refresh(self) -> None:
         state = self.diff.state

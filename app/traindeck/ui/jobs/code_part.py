@@ -11,7 +11,7 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.jobs.run_parts import RunPart
-from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.cards import fill_with_rows, push_button
 from traindeck.ui.kit.flow import FlowLayout
 from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.path_tree import PathTree, PathTreeModel
@@ -53,7 +53,7 @@ class CodePart(RunPart):
         beside.addWidget(self.text)
         beside.setStretchFactor(1, 1)
         beside.setSizes([_NAMES_WIDTH, _TEXT_WIDTH])
-        column_of(head, (beside, 1), inside=self, margins=0, spacing=0)
+        fill_with_rows(self, [head], beside)
 
     def show_run(self, run: Run) -> None:
         state = self._page.state

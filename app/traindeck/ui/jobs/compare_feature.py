@@ -49,6 +49,7 @@ class CompareFeature(Feature):
         key = f"{_DIFF}{run_id}.{other}"
         view = self.shell.window.open_tab(key, self._diff_title(run_id, other), partial(self._diff_view, key))
         view.setFocus()
+        self.shell.window.give_page_room()
         diff = self._open[key]
         if isinstance(diff, CodeDiff) and (file or not diff.state.is_known):
             diff.load(file)
@@ -72,6 +73,7 @@ class CompareFeature(Feature):
         key = f"{_COMPARE}{'.'.join(wanted)}"
         title = say("Compare {runs}", runs=", ".join(self._number(one) for one in wanted))
         self.shell.window.open_tab(key, title, partial(self._compare_view, key, wanted)).setFocus()
+        self.shell.window.give_page_room()
 
     def _compare_view(self, key: str, ids: Sequence[str]) -> QWidget:
         model = RunsBeside(ids, self._room.comparing, self._room.scope)

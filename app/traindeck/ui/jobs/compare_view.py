@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QHeaderView, QStackedWidget, QWidget
 
 from traindeck.domain.jobs.comparison import CompareSection, value_words
 from traindeck.domain.texts import say, say_count
-from traindeck.ui.kit.cards import EmptyPage, push_button
+from traindeck.ui.kit.cards import EmptyPage, fill_with_rows, push_button
 from traindeck.ui.kit.edits import REFRESH, Edit, HasEdits
 from traindeck.ui.kit.flow import FlowLayout
 from traindeck.ui.kit.layouts import column_of, line
@@ -103,7 +103,7 @@ class CompareView(QWidget, HasEdits):
         self._pages.addWidget(self.table)
         buttons = FlowLayout(self.equal, self.diff, self.markdown, self.csv, spacing=SPACE)
         head = column_of(self.told, buttons, margins=(2 * SPACE, SPACE, SPACE, SPACE), spacing=HALF)
-        column_of(head, line(), (self._pages, 1), inside=self, margins=0, spacing=0)
+        fill_with_rows(self, [head, line()], self._pages)
         self.setFocusProxy(self.table)
         runs.changed.connect(self._refresh)
         self._refresh()

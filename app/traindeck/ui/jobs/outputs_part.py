@@ -14,7 +14,7 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import ObjectEntry, size_words
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.jobs.run_parts import RunPart
-from traindeck.ui.kit.cards import push_button, show_words
+from traindeck.ui.kit.cards import fill_with_rows, push_button, show_words
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.fields import name_field
 from traindeck.ui.kit.flow import FlowLayout
@@ -93,7 +93,7 @@ class OutputsPart(RunPart):
             self.note, wishes, buttons, self.progress, self.told,
             margins=(2 * SPACE, SPACE, SPACE, SPACE), spacing=SPACE,
         )  # fmt: skip
-        column_of(head, (self.table, 1), inside=self, margins=0, spacing=0)
+        fill_with_rows(self, [head], self.table)
         wish = self._fetches.wish
         self.patterns.setText(wish.patterns)
         self.largest.setText(wish.largest)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from traindeck.ui.kit.layouts import column_of, label, on_one_line, scrolling
+from traindeck.ui.kit.layouts import LayoutItem, column_of, label, on_one_line, scrolling
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 
 Pressed = Callable[..., object] | SignalInstance
@@ -100,6 +100,19 @@ def fill_scrolling(page: QWidget, column: QLayout) -> None:
     inside = QWidget()
     inside.setLayout(column)
     column_of(scrolling(inside), inside=page, margins=0)
+
+
+def fill_with_rows(page: QWidget, head: Sequence[LayoutItem], rows: QWidget, least: int = 12 * SPACE) -> None:
+    """Rows have all the room that is left; where that is less than `least`, the whole page is scrolled."""
+    rows.setMinimumHeight(least)
+    rows.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+    inside = QWidget()
+    set_role(inside, "page")
+    inside.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    column_of(*head, (rows, 1), inside=inside, margins=0, spacing=0)
+    area = scrolling(inside)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    column_of(area, inside=page, margins=0)
 
 
 _ANY_HEIGHT = 16_777_215  # as Qt has it for widgets without a limit

@@ -152,7 +152,7 @@ async def test_nothing_happens_when_nothing_matches_or_may_be_done(
         palette.leave()
 
 
-async def test_open_tabs_and_what_the_rooms_offer_are_found(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+async def test_it_fits_a_narrow_window(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
     async with active_frame(qapp, tmp_path) as at:
         at.window.resize(640, 500)
         palette = await palette_of(at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -87,6 +88,29 @@ async def test_one_in_the_background_outlives_the_program_and_is_found_again(roo
         async with linked(root) as other:
             assert await other.address() == before
             assert not other.owns_process
+        assert process_of(root).is_running()
+
+
+LEAVES = """
+import asyncio, sys
+from pathlib import Path
+from traindeck.assembly.lab_link import LabLife, LabLink
+from traindeck.runtime.blocking import BlockingCalls
+
+async def main():
+    calls = BlockingCalls(2, "lab")
+    await LabLink(Path(sys.argv[1]), LabLife.BACKGROUND, calls).address()
+    calls.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_that_leaves_one_running_ends_without_a_complaint(root: Path) -> None:
+    command = [sys.executable, "-W", "error::ResourceWarning", "-c", LEAVES, str(root)]
+    with ending(root):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
         assert process_of(root).is_running()
 
 

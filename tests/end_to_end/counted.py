@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
 
@@ -154,3 +155,19 @@ async def press_r_everywhere(by: Hands) -> None:
     await hands.finished(2)
     assert Path(hands.runs()[0].spec.code_folder).is_dir()
     tell("meant", runs=len(hands.runs()))
+    await hands.press(Qt.Key.Key_2, _CTRL)
+    await hands.press(Qt.Key.Key_Return)
+    await hands.until(view.table.hasFocus)
+    await hands.press(Qt.Key.Key_D, _CTRL)
+    tell("found", **{words: await found_by(hands, words) for words in ("digits", "theme")})
+
+
+async def found_by(hands: Hands, words: str) -> list[str]:
+    """What the palette finds, by the pictures of its kinds."""
+    await hands.press(Qt.Key.Key_K, _CTRL)
+    palette = hands.window.findChildren(CommandPalette)[-1]
+    await hands.type(words)
+    rows = palette.list.model()
+    entries = [rows.index(row, 0).data(Qt.ItemDataRole.UserRole) for row in range(rows.rowCount())]
+    await hands.press(Qt.Key.Key_Escape)
+    return sorted({entry.icon for entry in entries})

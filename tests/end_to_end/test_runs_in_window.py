@@ -39,7 +39,7 @@ def test_one_value_is_changed_by_three_actions_and_a_run_stopped_by_two(home: Pa
         window.must_be_well()
 
 
-def test_one_letter_starts_a_job_only_where_runs_are(home: Path) -> None:
+def test_one_letter_starts_a_job_only_where_runs_are_and_all_is_found(home: Path) -> None:
     shorten_the_sample(home, 1)
     with WindowProcess(home, "press_r_everywhere") as window:
         assert window.told("typing")["is_still_there"], "a run that begins takes no keys from who types elsewhere"
@@ -47,4 +47,7 @@ def test_one_letter_starts_a_job_only_where_runs_are(home: Path) -> None:
             pressed = window.told("pressed")
             assert (pressed["where"], pressed["runs"], pressed["busy"]) == (where, 1, 0)
         assert window.told("meant")["runs"] == 2
+        found = window.told("found")
+        assert {"runs", "bucket", "star", "window"} <= set(found["digits"]), "runs, buckets, favorites and open tabs"
+        assert "form" in found["theme"], "settings"
         window.must_be_well()

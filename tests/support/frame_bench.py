@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from support.qt_support import until
+from support.waiting import fail_with
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run
@@ -102,6 +104,7 @@ class Frame:
     preferences: Preferences
     asked_to_close: list[int]
     toasts: Toasts
+    scope: TaskScope
 
 
 _PANELS = (
@@ -172,13 +175,31 @@ def frame(
         *frame_commands(window, preferences, lambda: asked.append(1)),
     )
     try:
-        yield Frame(window, looks, commands, notices, status, services, preferences, asked, toasts)
+        yield Frame(window, looks, commands, notices, status, services, preferences, asked, toasts, scope)
     finally:
         status.close()
         disk.close()
         looks.close()
         window.hide()
         window.deleteLater()
+
+
+@asynccontextmanager
+async def framed(qapp: QApplication, home: Path, *, state: WindowState | None = None) -> AsyncIterator[Frame]:
+    """The same with a scope of its own; a task that fails there fails the test."""
+    async with TaskScope(fail_with) as scope:
+        with frame(qapp, scope, home, state=state) as at:
+            yield at
+
+
+@asynccontextmanager
+async def active_frame(qapp: QApplication, home: Path) -> AsyncIterator[Frame]:
+    """The same in sight, with the keyboard in it."""
+    async with framed(qapp, home) as at:
+        at.window.show()
+        at.window.activateWindow()
+        await until(at.window.isActiveWindow)
+        yield at
 
 
 def _nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import logging
 import os
@@ -36,6 +37,13 @@ _DETAIL_LIMIT = 4000
 # They are meant to outlive whoever started them. Of the whole process: one that ended stays a zombie until its parent
 # asks, whichever link began it.
 _left_alone: set[subprocess.Popen[bytes]] = set()
+
+
+@atexit.register
+def _forget_left_alone() -> None:
+    """Python would complain at the end of the program that they still run, which they should."""
+    for process in _left_alone:
+        process.returncode = 0
 
 
 class LabLife(Enum):

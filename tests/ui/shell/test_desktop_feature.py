@@ -8,8 +8,8 @@ from typing import Any, cast
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
-from support.frame_bench import Frame, frame
-from support.waiting import fail_with, until
+from support.frame_bench import Frame, framed
+from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.runtime.tasks import TaskScope
@@ -53,51 +53,49 @@ def shell_of(at: Frame, scope: TaskScope, quits: list[int]) -> Shell:
 
 
 async def test_a_click_brings_the_window_to_the_thing(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            shell, notices = shell_of(at, scope, []), Notices()
-            runs = Runs(a_run(1, RunState.RUNNING), selected="r1")
-            told = cast("SystemNotices", notices)
-            feature = DesktopFeature(shell, told, at.preferences, cast("RunList", runs))
-            jumps = Jumps(shell)
-            shell.add(feature)
-            shell.add(jumps)
-            assert feature.tray is None  # this screen has no place for one
-            at.window.showMinimized()
-            run, other = Topic(Subject.RUN, "r1"), Topic(Subject.RUN, "r2")
-            assert not notices.is_in_sight(run)
-            notices.clicked.emit(run)
-            await until(at.window.isActiveWindow)
-            assert not at.window.isMinimized()
-            assert jumps.seen == [run]
-            assert notices.is_in_sight(run)
-            assert not notices.is_in_sight(other)
-            notices.otherwise.emit("title", "words", None)  # nowhere to show it
-            transfer = Topic(Subject.TRANSFER, "4")
-            assert not notices.is_in_sight(transfer)
-            at.window.show_dock("transfers")
-            assert notices.is_in_sight(transfer)
+    async with framed(qapp, tmp_path) as at:
+        shell, notices = shell_of(at, at.scope, []), Notices()
+        runs = Runs(a_run(1, RunState.RUNNING), selected="r1")
+        told = cast("SystemNotices", notices)
+        feature = DesktopFeature(shell, told, at.preferences, cast("RunList", runs))
+        jumps = Jumps(shell)
+        shell.add(feature)
+        shell.add(jumps)
+        assert feature.tray is None  # this screen has no place for one
+        at.window.showMinimized()
+        run, other = Topic(Subject.RUN, "r1"), Topic(Subject.RUN, "r2")
+        assert not notices.is_in_sight(run)
+        notices.clicked.emit(run)
+        await until(at.window.isActiveWindow)
+        assert not at.window.isMinimized()
+        assert jumps.seen == [run]
+        assert notices.is_in_sight(run)
+        assert not notices.is_in_sight(other)
+        notices.otherwise.emit("title", "words", None)  # nowhere to show it
+        transfer = Topic(Subject.TRANSFER, "4")
+        assert not notices.is_in_sight(transfer)
+        at.window.show_dock("transfers")
+        assert notices.is_in_sight(transfer)
 
 
 async def test_the_menu_of_the_icon_has_the_active_jobs(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            quits: list[int] = []
-            opened: list[Topic | None] = []
-            runs = Runs(a_run(2, RunState.RUNNING), a_run(1, RunState.COMPLETED))
-            tray = Tray(shell_of(at, scope, quits), cast("RunList", runs), opened.append)
-            titles = [action.text() for action in tray.menu.actions() if not action.isSeparator()]
-            assert titles == ["a && b 2 (2) · Running", "Show TrainDeck", "&Quit"]
-            assert tray.icon.toolTip() == "TrainDeck · active jobs: 1"
-            tray.menu.actions()[0].trigger()
-            tray.menu.actions()[-1].trigger()
-            assert (opened, quits) == ([Topic(Subject.RUN, "r2", "lab")], [1])
-            runs.state = SimpleNamespace(runs=tuple(a_run(n, RunState.RUNNING) for n in range(30)), selected="")
-            runs.changed.emit()
-            tray.menu.aboutToShow.emit()
-            assert len(tray.menu.actions()) == 14
-            tray.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
-            assert opened[-1] is None
-            runs.state = SimpleNamespace(runs=(), selected="")
-            tray.menu.aboutToShow.emit()
-            assert not tray.menu.actions()[0].isEnabled()
+    async with framed(qapp, tmp_path) as at:
+        quits: list[int] = []
+        opened: list[Topic | None] = []
+        runs = Runs(a_run(2, RunState.RUNNING), a_run(1, RunState.COMPLETED))
+        tray = Tray(shell_of(at, at.scope, quits), cast("RunList", runs), opened.append)
+        titles = [action.text() for action in tray.menu.actions() if not action.isSeparator()]
+        assert titles == ["a && b 2 (2) · Running", "Show TrainDeck", "&Quit"]
+        assert tray.icon.toolTip() == "TrainDeck · active jobs: 1"
+        tray.menu.actions()[0].trigger()
+        tray.menu.actions()[-1].trigger()
+        assert (opened, quits) == ([Topic(Subject.RUN, "r2", "lab")], [1])
+        runs.state = SimpleNamespace(runs=tuple(a_run(n, RunState.RUNNING) for n in range(30)), selected="")
+        runs.changed.emit()
+        tray.menu.aboutToShow.emit()
+        assert len(tray.menu.actions()) == 14
+        tray.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
+        assert opened[-1] is None
+        runs.state = SimpleNamespace(runs=(), selected="")
+        tray.menu.aboutToShow.emit()
+        assert not tray.menu.actions()[0].isEnabled()

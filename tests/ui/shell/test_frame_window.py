@@ -15,7 +15,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from support.frame_bench import Frame, PressedSample, frame, texts_cut
+from support.frame_bench import Frame, PressedSample, frame, framed, texts_cut
 from support.qt_support import Stalls, until
 from support.waiting import fail_with
 from traindeck.domain import texts
@@ -47,15 +47,14 @@ def welcome(at: Frame) -> WelcomePage:
 
 
 async def test_welcome_names_the_panels_as_their_keys_lead_there(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            page = welcome(at)
-            words = [label.text() for label in page.findChildren(QLabel)]
-            window = make_frame(at.theme, Notices(), WindowState(tmp_path / "window.json"), lambda: None)
-            titles = [title.lower() for title in window.dock_titles().values()]
-            assert words[words.index(f"Ctrl+1 … {len(titles)}") + 1] == f"go to {', '.join(titles)}"
-            for widget in (page, window):
-                widget.deleteLater()
+    async with framed(qapp, tmp_path) as at:
+        page = welcome(at)
+        words = [label.text() for label in page.findChildren(QLabel)]
+        window = make_frame(at.theme, Notices(), WindowState(tmp_path / "window.json"), lambda: None)
+        titles = [title.lower() for title in window.dock_titles().values()]
+        assert words[words.index(f"Ctrl+1 … {len(titles)}") + 1] == f"go to {', '.join(titles)}"
+        for widget in (page, window):
+            widget.deleteLater()
 
 
 def lost(where: str = "The Lab does not answer.") -> Unreachable:
@@ -73,27 +72,26 @@ def titles(menu: QMenu) -> list[str]:
 
 
 async def test_pages_are_made_once_and_told_when_they_go(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            made: list[str] = []
-            closed: list[str] = []
-            at.window.tab_closed.connect(closed.append)
+    async with framed(qapp, tmp_path) as at:
+        made: list[str] = []
+        closed: list[str] = []
+        at.window.tab_closed.connect(closed.append)
 
-            def make(key: str) -> QWidget:
-                made.append(key)
-                return QLabel(key)
+        def make(key: str) -> QWidget:
+            made.append(key)
+            return QLabel(key)
 
-            for key in ("run.1", "bucket.a", "run.1"):
-                at.window.open_tab(key, key.title(), lambda key=key: make(key))
-            assert made == ["run.1", "bucket.a"]
-            assert at.window.current_tab() == "run.1"
-            assert at.window.tabs.tabText(0) == "Run.1"
-            at.commands.run("view.close_tab")
-            assert closed == ["run.1"]
-            assert at.window.open_tabs() == ["bucket.a"]
-            at.window.tabs.tabCloseRequested.emit(0)
-            assert at.window.open_tabs() == []
-            assert not at.commands.get("view.close_tab").enabled()
+        for key in ("run.1", "bucket.a", "run.1"):
+            at.window.open_tab(key, key.title(), lambda key=key: make(key))
+        assert made == ["run.1", "bucket.a"]
+        assert at.window.current_tab() == "run.1"
+        assert at.window.tabs.tabText(0) == "Run.1"
+        at.commands.run("view.close_tab")
+        assert closed == ["run.1"]
+        assert at.window.open_tabs() == ["bucket.a"]
+        at.window.tabs.tabCloseRequested.emit(0)
+        assert at.window.open_tabs() == []
+        assert not at.commands.get("view.close_tab").enabled()
 
 
 @pytest.fixture
@@ -146,58 +144,54 @@ async def test_a_layout_that_cannot_be_used_is_left_aside(
     (tmp_path / "window.json").write_text('{"version": 1, "geometry": "AAAA", "docks": "AAAA"}', encoding="utf-8")
     state = WindowState(tmp_path / "window.json")
     state.read()
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path, state=state) as at:
-            at.window.show()
-            at.window.resize(1280, 800)
-            assert all(at.window.is_dock_shown(panel) for panel in at.window.dock_titles())
+    async with framed(qapp, tmp_path, state=state) as at:
+        at.window.show()
+        at.window.resize(1280, 800)
+        assert all(at.window.is_dock_shown(panel) for panel in at.window.dock_titles())
 
 
 async def test_bottom_docks_stand_behind_each_other(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            assert at.window.tabifiedDockWidgets(dock(at, "log")) == [dock(at, "transfers")]
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        assert at.window.tabifiedDockWidgets(dock(at, "log")) == [dock(at, "transfers")]
 
 
 async def test_closing_only_asks(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            assert not at.window.close()
-            assert not at.window.close()
-            assert at.window.isVisible()
-            assert at.asked_to_close == [1, 1]
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        assert not at.window.close()
+        assert not at.window.close()
+        assert at.window.isVisible()
+        assert at.asked_to_close == [1, 1]
 
 
 async def test_menus_shortcuts_and_toolbar_come_from_the_commands(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            at.window.activateWindow()
-            await until(at.window.isActiveWindow)
-            done: list[str] = []
-            may: list[int] = []
-            at.commands.add(
-                Command("x.now", "Do it &now", lambda: done.append("now"), shortcut="Ctrl+J", menu="run"),
-                Command("x.later", "Later", lambda: done.append("later"), enabled=lambda: bool(may), shortcut="Ctrl+L"),
-            )
-            run_menu: Any = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
-            assert titles(run_menu) == ["Run &again", "Do it &now"]
-            next(action for action in run_menu.actions() if action.text() == "Do it &now").trigger()
-            qtbot.keyClick(at.window, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
-            qtbot.keyClick(at.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
-            assert done == ["now", "now"]
-            may.append(1)
-            at.commands.refresh()
-            qtbot.keyClick(at.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
-            assert done == ["now", "now", "later"]
-            assert at.window.menus.actions["account.add"] in at.window.menus.toolbar.actions()
-            at.commands.remove(["x.now"])
-            run_menu = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
-            assert titles(run_menu) == ["Run &again"]
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        at.window.activateWindow()
+        await until(at.window.isActiveWindow)
+        done: list[str] = []
+        may: list[int] = []
+        at.commands.add(
+            Command("x.now", "Do it &now", lambda: done.append("now"), shortcut="Ctrl+J", menu="run"),
+            Command("x.later", "Later", lambda: done.append("later"), enabled=lambda: bool(may), shortcut="Ctrl+L"),
+        )
+        run_menu: Any = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
+        assert titles(run_menu) == ["Run &again", "Do it &now"]
+        next(action for action in run_menu.actions() if action.text() == "Do it &now").trigger()
+        qtbot.keyClick(at.window, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+        qtbot.keyClick(at.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+        assert done == ["now", "now"]
+        may.append(1)
+        at.commands.refresh()
+        qtbot.keyClick(at.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+        assert done == ["now", "now", "later"]
+        assert at.window.menus.actions["account.add"] in at.window.menus.toolbar.actions()
+        at.commands.remove(["x.now"])
+        run_menu = next(action.menu() for action in at.window.menuBar().actions() if action.text() == "&Run")
+        assert titles(run_menu) == ["Run &again"]
 
 
 async def test_an_action_shows_what_is_so_not_what_was_clicked(qapp: QApplication, tmp_path: Path) -> None:
@@ -232,55 +226,52 @@ async def test_language_and_theme_chosen_together_are_both_kept(qapp: QApplicati
 async def test_a_condition_is_said_with_what_mends_it_and_leaves_by_itself(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            tries: list[int] = []
-            error, mending = lost(), Mending(text("Start the Lab"), lambda: tries.append(1))
-            at.notices.hold("lab", error.title, error.hint, "port 9 refused", mending=mending)
-            bar = at.window.notice_bar
-            assert bar.title.text() == "The Lab does not answer."
-            assert bar.accessibleName() == "The Lab does not answer. Try again in a moment."
-            assert not bar.detail.isVisible()
-            qtbot.mouseClick(bar.details, Qt.MouseButton.LeftButton)
-            assert bar.detail.isVisible()
-            await until(lambda: bar.detail.height() >= bar.detail.heightForWidth(bar.detail.width()))
-            assert texts_cut(bar) == []
-            at.notices.hold("language", text("Elsewhere neither."), is_error=False)
-            assert (bar.title.text(), bar.more.text()) == ("The Lab does not answer.", "1 more")
-            assert bar.mending.text() == "Start the Lab"
-            qtbot.mouseClick(bar.mending, Qt.MouseButton.LeftButton)
-            assert tries == [1] and bar.isVisible(), "trying is not yet mending"
-            at.notices.clear("lab")
-            assert (bar.title.text(), bar.mending.isVisible()) == ("Elsewhere neither.", False)
-            at.notices.clear("language")
-            assert not bar.isVisible()
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        tries: list[int] = []
+        error, mending = lost(), Mending(text("Start the Lab"), lambda: tries.append(1))
+        at.notices.hold("lab", error.title, error.hint, "port 9 refused", mending=mending)
+        bar = at.window.notice_bar
+        assert bar.title.text() == "The Lab does not answer."
+        assert bar.accessibleName() == "The Lab does not answer. Try again in a moment."
+        assert not bar.detail.isVisible()
+        qtbot.mouseClick(bar.details, Qt.MouseButton.LeftButton)
+        assert bar.detail.isVisible()
+        await until(lambda: bar.detail.height() >= bar.detail.heightForWidth(bar.detail.width()))
+        assert texts_cut(bar) == []
+        at.notices.hold("language", text("Elsewhere neither."), is_error=False)
+        assert (bar.title.text(), bar.more.text()) == ("The Lab does not answer.", "1 more")
+        assert bar.mending.text() == "Start the Lab"
+        qtbot.mouseClick(bar.mending, Qt.MouseButton.LeftButton)
+        assert tries == [1] and bar.isVisible(), "trying is not yet mending"
+        at.notices.clear("lab")
+        assert (bar.title.text(), bar.mending.isVisible()) == ("Elsewhere neither.", False)
+        at.notices.clear("language")
+        assert not bar.isVisible()
 
 
 async def test_words_of_others_are_not_taken_for_markup(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.notices.hold("a", lost("<b>bucket</b>").title)
-            at.notices.report("b", lost("<b>object</b>"))
-            await until(lambda: at.toasts.shown)
-            for title in (at.window.notice_bar.title, at.toasts.shown[0].title):
-                assert title.textFormat() == Qt.TextFormat.PlainText
+    async with framed(qapp, tmp_path) as at:
+        at.notices.hold("a", lost("<b>bucket</b>").title)
+        at.notices.report("b", lost("<b>object</b>"))
+        await until(lambda: at.toasts.shown)
+        for title in (at.window.notice_bar.title, at.toasts.shown[0].title):
+            assert title.textFormat() == Qt.TextFormat.PlainText
 
 
 async def test_our_mistakes_open_one_dialog_not_many(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            for number in range(3):
-                at.notices.report(f"task {number}", Unexpected(f"KeyError: {number}"))
-            dialogs = at.window.findChildren(ErrorReport)
-            assert len(dialogs) == 1
-            qtbot.mouseClick(dialogs[0].copy, Qt.MouseButton.LeftButton)
-            assert "KeyError: 0" in qapp.clipboard().text()
-            dialogs[0].reject()
-            at.notices.report("task 4", Unexpected("KeyError: 4"))
-            await until(lambda: len(at.window.findChildren(ErrorReport)) == 1)
-            at.window.findChildren(ErrorReport)[0].reject()
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        for number in range(3):
+            at.notices.report(f"task {number}", Unexpected(f"KeyError: {number}"))
+        dialogs = at.window.findChildren(ErrorReport)
+        assert len(dialogs) == 1
+        qtbot.mouseClick(dialogs[0].copy, Qt.MouseButton.LeftButton)
+        assert "KeyError: 0" in qapp.clipboard().text()
+        dialogs[0].reject()
+        at.notices.report("task 4", Unexpected("KeyError: 4"))
+        await until(lambda: len(at.window.findChildren(ErrorReport)) == 1)
+        at.window.findChildren(ErrorReport)[0].reject()
 
 
 def a_run(run_id: str, profile: str, state: RunState = RunState.RUNNING) -> Run:
@@ -294,74 +285,71 @@ def status_of(at: Frame) -> StatusBar:
 
 
 async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            bar, services = status_of(at), at.services
-            assert (bar.profile.text(), bar.billing.text()) == ("–", "Active jobs: – · Cost: –")
-            services.profiles.append(Profile("campus", Provider.MODELARTS, "cn-north-4"))
-            services.current = "campus"
-            services.runs = [a_run("r1", "campus")]
-            at.status.load()
-            unpriced = LiveJob("mine", "campus", datetime.now(UTC) - timedelta(hours=2), None, is_ours=True)
-            at.status.show_costs(LiveCostsState((unpriced,), "CNY"))
-            await until(lambda: bar.billing.text().startswith("Active jobs: 1"))
-            assert bar.profile.text() == "campus · CN North-Beijing4"
-            assert bar.billing.text() == "Active jobs: 1 · Cost: unknown"
-            assert "Longest: mine, 2:00:0" in bar.billing.toolTip()
-            priced = LiveJob("other", "campus", None, 23.5, is_ours=False)
-            at.status.show_costs(LiveCostsState((unpriced, priced), "CNY"))
-            assert bar.billing.text() == ("Active jobs: 1 and 1 made elsewhere · Cost: 23.50 CNY per hour, 1 unknown")
-            assert bar.answer.text() == "No response yet"
-            services.accounts["campus"].last_answer = datetime.now(UTC) - timedelta(seconds=40)
-            services.connection_state.tell("campus")
-            assert bar.answer.text().startswith("Updated 4")
-            services.troubles["campus"] = lost()
-            services.connection_state.tell("campus")
-            assert "does not answer" in bar.answer.toolTip()
-            services.changed.tell(a_run("r1", "campus", RunState.COMPLETED))
-            services.changed.tell(a_run("r2", "lab"))
-            free = LiveJob("mine", "lab", None, 0.0, is_ours=True)
-            at.status.show_costs(LiveCostsState((free,), "CNY"))
-            assert bar.billing.text() == "Active jobs: 1 · Cost: none right now"
-            services.gone.tell("r2")
-            assert bar.billing.text().startswith("Active jobs: 0 ")
+    async with framed(qapp, tmp_path) as at:
+        bar, services = status_of(at), at.services
+        assert (bar.profile.text(), bar.billing.text()) == ("–", "Active jobs: – · Cost: –")
+        services.profiles.append(Profile("campus", Provider.MODELARTS, "cn-north-4"))
+        services.current = "campus"
+        services.runs = [a_run("r1", "campus")]
+        at.status.load()
+        unpriced = LiveJob("mine", "campus", datetime.now(UTC) - timedelta(hours=2), None, is_ours=True)
+        at.status.show_costs(LiveCostsState((unpriced,), "CNY"))
+        await until(lambda: bar.billing.text().startswith("Active jobs: 1"))
+        assert bar.profile.text() == "campus · CN North-Beijing4"
+        assert bar.billing.text() == "Active jobs: 1 · Cost: unknown"
+        assert "Longest: mine, 2:00:0" in bar.billing.toolTip()
+        priced = LiveJob("other", "campus", None, 23.5, is_ours=False)
+        at.status.show_costs(LiveCostsState((unpriced, priced), "CNY"))
+        assert bar.billing.text() == ("Active jobs: 1 and 1 made elsewhere · Cost: 23.50 CNY per hour, 1 unknown")
+        assert bar.answer.text() == "No response yet"
+        services.accounts["campus"].last_answer = datetime.now(UTC) - timedelta(seconds=40)
+        services.connection_state.tell("campus")
+        assert bar.answer.text().startswith("Updated 4")
+        services.troubles["campus"] = lost()
+        services.connection_state.tell("campus")
+        assert "does not answer" in bar.answer.toolTip()
+        services.changed.tell(a_run("r1", "campus", RunState.COMPLETED))
+        services.changed.tell(a_run("r2", "lab"))
+        free = LiveJob("mine", "lab", None, 0.0, is_ours=True)
+        at.status.show_costs(LiveCostsState((free,), "CNY"))
+        assert bar.billing.text() == "Active jobs: 1 · Cost: none right now"
+        services.gone.tell("r2")
+        assert bar.billing.text().startswith("Active jobs: 0 ")
 
 
 async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            bar, moved = status_of(at), at.services.moved
-            assert bar.rate.text() == "No transfers"
-            target = str(ObjectPath.parse("obs://bucket/key"))
-            at.status.refresh()
-            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING))
-            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING, done_bytes=5_000_000))
-            at.status.refresh()
-            assert bar.rate.text().endswith("/s")
-            moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.DONE, done_bytes=5_000_000))
-            at.status.refresh()
-            assert bar.rate.text() == "No transfers"
+    async with framed(qapp, tmp_path) as at:
+        bar, moved = status_of(at), at.services.moved
+        assert bar.rate.text() == "No transfers"
+        target = str(ObjectPath.parse("obs://bucket/key"))
+        at.status.refresh()
+        moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING))
+        moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING, done_bytes=5_000_000))
+        at.status.refresh()
+        assert bar.rate.text().endswith("/s")
+        moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.DONE, done_bytes=5_000_000))
+        at.status.refresh()
+        assert bar.rate.text() == "No transfers"
 
 
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 async def test_nothing_is_cut_and_no_letter_is_given_twice(qapp: QApplication, tmp_path: Path, language: str) -> None:
     if language == "zh_CN":
         speak(language)
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.resize(1280, 800)
-            at.window.open_tab("welcome", "Welcome", lambda: welcome(at))
-            at.window.show()
-            at.notices.hold("a", lost().title, lost().hint)
-            at.notices.journal.done(text("“{name}” was moved.", name="a.txt"), undo=lambda: None)
-            at.notices.report("b", lost("Elsewhere neither."))
-            await until(lambda: at.window.notice_bar.height() > 20 and at.toasts.shown)
-            assert texts_cut(at.window) == []
-            bar: Any = at.window.menuBar()
-            menus = [(bar.actions(), "menu bar"), *((top.menu().actions(), top.text()) for top in bar.actions())]
-            for actions, where in menus:
-                letters = [letter for action in actions if (letter := mnemonic(action.text()))]
-                assert len(set(letters)) == len(letters), f"{where}: {letters}"
+    async with framed(qapp, tmp_path) as at:
+        at.window.resize(1280, 800)
+        at.window.open_tab("welcome", "Welcome", lambda: welcome(at))
+        at.window.show()
+        at.notices.hold("a", lost().title, lost().hint)
+        at.notices.journal.done(text("“{name}” was moved.", name="a.txt"), undo=lambda: None)
+        at.notices.report("b", lost("Elsewhere neither."))
+        await until(lambda: at.window.notice_bar.height() > 20 and at.toasts.shown)
+        assert texts_cut(at.window) == []
+        bar: Any = at.window.menuBar()
+        menus = [(bar.actions(), "menu bar"), *((top.menu().actions(), top.text()) for top in bar.actions())]
+        for actions, where in menus:
+            letters = [letter for action in actions if (letter := mnemonic(action.text()))]
+            assert len(set(letters)) == len(letters), f"{where}: {letters}"
 
 
 def mnemonic(title: str) -> str:
@@ -370,46 +358,43 @@ def mnemonic(title: str) -> str:
 
 
 async def test_everything_can_be_reached_and_has_a_name(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            page = at.window.open_tab("welcome", "Welcome", lambda: welcome(at))
-            assert isinstance(page, WelcomePage)
-            at.window.show_dock("runs")
-            assert dock(at, "runs").isAncestorOf(at.window.focusWidget())
-            at.commands.run("view.go.buckets")
-            assert dock(at, "buckets").isAncestorOf(at.window.focusWidget())
-            assert page.sample.focusPolicy() & Qt.FocusPolicy.TabFocus
-            at.notices.hold("lab", lost().title, mending=Mending(text("Start the Lab"), lambda: None))
-            assert at.window.notice_bar.mending.text()
-            at.notices.report("b", lost("Elsewhere neither."))
-            await until(lambda: at.toasts.shown)
-            for button in (at.toasts.shown[0].retry, at.toasts.shown[0].close_it):
-                assert button.accessibleName() or button.text()
-            assert status_of(at).billing.accessibleDescription()
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        page = at.window.open_tab("welcome", "Welcome", lambda: welcome(at))
+        assert isinstance(page, WelcomePage)
+        at.window.show_dock("runs")
+        assert dock(at, "runs").isAncestorOf(at.window.focusWidget())
+        at.commands.run("view.go.buckets")
+        assert dock(at, "buckets").isAncestorOf(at.window.focusWidget())
+        assert page.sample.focusPolicy() & Qt.FocusPolicy.TabFocus
+        at.notices.hold("lab", lost().title, mending=Mending(text("Start the Lab"), lambda: None))
+        assert at.window.notice_bar.mending.text()
+        at.notices.report("b", lost("Elsewhere neither."))
+        await until(lambda: at.toasts.shown)
+        for button in (at.toasts.shown[0].retry, at.toasts.shown[0].close_it):
+            assert button.accessibleName() or button.text()
+        assert status_of(at).billing.accessibleDescription()
 
 
 async def test_the_first_notice_can_be_read_whatever_was_drawn_before(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            at.window.grab()  # works out every layout, that of the hidden bar as well
-            at.notices.hold("a", lost().title, lost().hint)
-            bar = at.window.notice_bar
-            await until(lambda: bar.height() > 20)
-            assert all(label.height() >= label.fontMetrics().height() for label in (bar.title, bar.hint))
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        at.window.grab()  # works out every layout, that of the hidden bar as well
+        at.notices.hold("a", lost().title, lost().hint)
+        bar = at.window.notice_bar
+        await until(lambda: bar.height() > 20)
+        assert all(label.height() >= label.fontMetrics().height() for label in (bar.title, bar.hint))
 
 
 async def test_the_frame_does_not_stall(qapp: QApplication, tmp_path: Path, responsive: Stalls) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            await until(at.window.isVisible)
-            responsive.clear()  # building a window is allowed its time
-            for number in range(200):
-                at.notices.report(f"task {number % 5}", lost())
-                at.notices.hold("lab", lost(f"The Lab does not answer: {number}.").title)
-                at.commands.refresh()
-                if number % 20 == 0:
-                    await until(lambda: at.window.notice_bar.isVisible())
-            assert at.window.childAt(QPoint(10, 10)) is not None
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        await until(at.window.isVisible)
+        responsive.clear()  # building a window is allowed its time
+        for number in range(200):
+            at.notices.report(f"task {number % 5}", lost())
+            at.notices.hold("lab", lost(f"The Lab does not answer: {number}.").title)
+            at.commands.refresh()
+            if number % 20 == 0:
+                await until(lambda: at.window.notice_bar.isVisible())
+        assert at.window.childAt(QPoint(10, 10)) is not None

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from support.frame_bench import frame, texts_cut
+from support.frame_bench import framed, texts_cut
 from support.panel_bench import light_theme
 from support.qt_support import until
 from support.waiting import fail_with
@@ -126,14 +126,13 @@ async def test_where_there_is_no_room_beside_its_words_the_field_stands_below(
 
 
 async def test_each_setting_is_found_and_opens_at_its_place(qapp: QApplication, tmp_path: Path) -> None:
-    async with TaskScope(fail_with) as scope:
-        with frame(qapp, scope, tmp_path) as at:
-            at.window.show()
-            feature = SettingsFeature(Shell(at.window, at.theme, scope, lambda: None), at.preferences)
-            offered = {entry.id: entry for entry in feature.offers()}
-            assert list(offered) == [f"settings.{setting.key}" for setting in SETTINGS]
-            offered["settings.links"].act()
-            shown = at.window.tabs.currentWidget()
-            assert isinstance(shown, SettingsPage)
-            assert shown.focusWidget() is shown.rows["links"].editor
-            await until(lambda: not scope.is_running("read the settings"))
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        feature = SettingsFeature(Shell(at.window, at.theme, at.scope, lambda: None), at.preferences)
+        offered = {entry.id: entry for entry in feature.offers()}
+        assert list(offered) == [f"settings.{setting.key}" for setting in SETTINGS]
+        offered["settings.links"].act()
+        shown = at.window.tabs.currentWidget()
+        assert isinstance(shown, SettingsPage)
+        assert shown.focusWidget() is shown.rows["links"].editor
+        await until(lambda: not at.scope.is_running("read the settings"))

@@ -90,6 +90,8 @@ class Adoption:
         """The same run with its code frozen here, so that it can be run again as it is now in OBS."""
         if run.bundle or not run.code_url or run.spec.has_algorithm:
             return run
+        if await self.records.document(run.id) is None:
+            return run  # made here, of code that its user keeps in OBS
         source = ObjectPath.parse(run.code_url).as_folder()
         with local_errors():
             our_folder(self.folder)

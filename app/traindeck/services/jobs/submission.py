@@ -187,7 +187,7 @@ class Submission:
         """The same again, or another form for another account, with the code as it was then or as its folder is now."""
         stage = safely(stage)
         before = await self.records.existing(run_id)
-        if self.bring_code is not None and before.spec.has_own_code:
+        if self.bring_code is not None:
             before = await self.bring_code(before)
         beside = await self._unsettled_beside(before)
         if beside and not await self.accept_beside(beside):

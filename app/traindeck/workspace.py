@@ -54,6 +54,7 @@ from traindeck.viewmodels.jobs.code_folder import CodeFolder
 from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
 from traindeck.viewmodels.jobs.earlier_code import EarlierCode
 from traindeck.viewmodels.jobs.form_choices import FormChoices
+from traindeck.viewmodels.jobs.form_exchange import FormExchange
 from traindeck.viewmodels.jobs.form_parts import FormParts
 from traindeck.viewmodels.jobs.form_templates import FormTemplates
 from traindeck.viewmodels.jobs.form_text import FormText
@@ -127,7 +128,7 @@ class Models:
         rate, keep_rate = self.preferences.value(RATE), partial(self.preferences.choose, RATE)
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
-        parts = _form_parts(core, runs, scope)
+        parts = _form_parts(core, runs, notices.journal, scope)
         log = LogFeed(core.logs, core.watch, core.disk, scope)
         log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
@@ -239,7 +240,7 @@ class Models:
             news.close()
 
 
-def _form_parts(core: Core, runs: RunList, scope: TaskScope) -> FormParts:
+def _form_parts(core: Core, runs: RunList, journal: Journal, scope: TaskScope) -> FormParts:
     """The form of a new job, and all that watches it."""
     form = JobForm(core.choices, core.profiles, core.disk, scope, read_prices=core.billing.table)
     checks = LiveChecks(form, core.load_checks, scope)
@@ -252,6 +253,7 @@ def _form_parts(core: Core, runs: RunList, scope: TaskScope) -> FormParts:
         CodeFolder(form, core.disk, scope, core.submission.limits_of),
         EarlierCode(form, checks, core.run_service.kept_code, scope),
         written,
+        FormExchange(form, written, journal, core.disk, scope),
         FormTemplates(form, core.templates, scope),
         JobSending(form, written, core.submission, checks, scope),
     )

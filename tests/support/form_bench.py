@@ -17,6 +17,7 @@ from traindeck.store.templates import TemplateStore
 from traindeck.viewmodels.jobs.code_folder import CodeFolder
 from traindeck.viewmodels.jobs.earlier_code import EarlierCode
 from traindeck.viewmodels.jobs.form_choices import FormChoices
+from traindeck.viewmodels.jobs.form_exchange import FormExchange
 from traindeck.viewmodels.jobs.form_parts import FormParts
 from traindeck.viewmodels.jobs.form_templates import FormTemplates
 from traindeck.viewmodels.jobs.form_text import FormText
@@ -24,6 +25,7 @@ from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.job_sending import JobSending
 from traindeck.viewmodels.jobs.live_checks import LiveChecks
 from traindeck.viewmodels.jobs.place_notes import PlaceNotes
+from traindeck.viewmodels.shell.journal import Journal
 
 
 def billing_of(cloud: FolderCloud) -> Billing:
@@ -35,7 +37,9 @@ async def _python(_: str) -> LabPython:
     return LabPython("/usr/bin/python3", "3.11.2")
 
 
-def form_parts(cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = ()) -> FormParts:
+def form_parts(
+    cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = (), journal: Journal | None = None
+) -> FormParts:
     places = PlaceService(cloud.connections, cloud.planes)
     facts = ServiceFacts(cloud.connections, places, cloud.choices, cloud.records)
     templates = TemplateStore(cloud.paths.templates, cloud.disk)
@@ -55,6 +59,7 @@ def form_parts(cloud: FolderCloud, form: JobForm, recent: Sequence[JobSpec] = ()
         CodeFolder(form, cloud.disk, cloud.scope),
         EarlierCode(form, checks, RunCode(cloud.records, cloud.bundles), cloud.scope),
         written,
+        FormExchange(form, written, journal or Journal(), cloud.disk, cloud.scope),
         FormTemplates(form, templates, cloud.scope),
         JobSending(form, written, cloud.submission, checks, cloud.scope),
     )

@@ -11,9 +11,13 @@ import pytest
 
 from support.folder_cloud import FolderCloud, digits_spec, offline
 from support.waiting import until
+from traindeck.domain.accounts.keys import Credentials, Secret
+from traindeck.domain.accounts.profiles import Profile, Provider
+from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.place_facts import PlaceService
 from traindeck.viewmodels.jobs import place_notes
+from traindeck.viewmodels.jobs.form_values import USUAL_WAY
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.jobs.place_notes import PlaceNote, PlaceNotes
 from traindeck.viewmodels.ports import Tone
@@ -95,6 +99,34 @@ async def test_an_output_that_holds_something_is_not_silently_used_again(tmp_pat
         assert note.tone is Tone.DOUBTFUL and "not empty: 1 object, 5 B" in str(note.words)
         notes.take(note, note.remedies[0])
         assert form.state.rows["outputs"] == (("train_url", "obs://bucket/out/{run}/"),)
+
+
+async def test_an_empty_place_to_write_to_is_offered_one_for_each_run(tmp_path: Path) -> None:
+    async with watched(tmp_path) as (cloud, form, notes):
+        assert notes.of("outputs") == [] == notes.of("log_to"), "nobody knows which bucket"
+        form.set_rows("inputs", (("data_url", "obs://bucket/data/"),))
+        (output,), (log,) = notes.of("outputs"), notes.of("log_to")
+        assert output.tone is Tone.QUIET and str(output.remedies[0].words) == "Use obs://bucket/out/{run}/"
+        assert "{run}" in str(output.words) and str(log.remedies[0].words) == "Use obs://bucket/log/{run}/"
+        form.set_rows("outputs", (("result", "", USUAL_WAY), ("", "", USUAL_WAY)))
+        (named,) = notes.of("outputs")
+        assert named.row == "result"
+        notes.take(named, named.remedies[0])
+        assert form.state.spec.outputs == (Channel("result", "obs://bucket/out/{run}/"),)
+        form.set_rows("outputs", ())
+        notes.take(output, output.remedies[0])
+        notes.take(log, log.remedies[0])
+        assert form.state.spec.outputs == (Channel("train_url", "obs://bucket/out/{run}/"),)
+        assert form.state.spec.log_to == "obs://bucket/log/{run}/"
+        await until(lambda: said(notes, "log_to") == [("", "The run creates this folder.", Tone.QUIET)])
+
+        # Who may write in one folder alone is offered that.
+        mine = Profile("mine", Provider.MODELARTS, "cn-north-4", work_in="obs://shared/me/")
+        await cloud.profiles.add(mine, Credentials("AKAKAKAKAKAK", Secret("not-a-real-one")))
+        form.refresh_profiles()
+        form.choose_profile("mine")
+        form.set_field("log_to", "")
+        assert str(notes.of("log_to")[0].remedies[0].place) == "obs://shared/me/log/{run}/"
 
 
 async def test_without_a_network_the_reason_stands_below_and_is_asked_again(tmp_path: Path) -> None:

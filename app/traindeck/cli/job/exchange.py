@@ -10,20 +10,18 @@ from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job.form_files import read_form, write_new
 from traindeck.cli.main import Call
 from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.job_format import JobFormat
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import say
 
 
 async def export(call: Call) -> int:
-    from traindeck.services.jobs.formats.job_formats import JobFormat, write_job
+    from traindeck.services.jobs.formats.job_formats import write_job
 
     kind = JobFormat(call.options.kind)
     written = write_job(await _form(call), kind)
-    if written.lost:
-        fields = ", ".join(say(label) for label in written.lost)
-        call.output.note(say("This format does not hold: {fields}.", fields=fields))
-    if written.masked:
-        call.output.note(say("Left empty, because they may be keys: {names}.", names=", ".join(written.masked)))
+    for omission in written.omissions:
+        call.output.note(say(omission))
     _give(call, written.content, {"format": kind.value, "lost": [say(one) for one in written.lost]})
     return DONE
 

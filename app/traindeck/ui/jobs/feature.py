@@ -11,6 +11,8 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job_format import JobFormat
+from traindeck.domain.jobs.job_spec import name_stem
 from traindeck.domain.jobs.run_tags import check_tags, tags_in
 from traindeck.domain.texts import Text, say, say_count, text
 from traindeck.ui.jobs.again_strip import AgainStrip
@@ -41,8 +43,10 @@ _SCOPE = "run"
 """No dock of this name: the list acts on all that is selected in it, the tab of a run on its own."""
 _NO_PAGE = text("Open a run first.")
 _NO_OTHER = text("Select a job in the list that was made elsewhere.")
+_NO_JOB = text("Fill in the job form first.")
 _TABLES = "CSV (*.csv);;Markdown (*.md)"
 _TOML = "TOML (*.toml)"
+_OTHERS = "*.yaml *.yml *.json"
 _REFRESH_MS = 50
 
 
@@ -89,11 +93,14 @@ class JobsFeature(Feature):
     def commands(self) -> Iterable[Command]:
         form, submit = self._room.form, self._room.parts.sending.submit
         opening = partial(self.shell.tasks.start, "open a job file", self._open_job)
+        importing = partial(self.shell.tasks.start, "import a job", self._import_job)
         saving = partial(self.shell.tasks.start, "save a job file", self._save_job)
         return [
             Command("job.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="job", icon="plus"),
             Command("job.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="job"),
             Command("job.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="job"),
+            Command("job.import", say("&Import…"), importing, menu="job"),
+            *(self._export_command(kind, title) for kind, title in _exports()),
             Command("job.template", say("New from &template…"), self._show_templates, menu="job"),
             Command("job.keep", say("Save as te&mplate…"), self._keep_template, menu="job"),
             Command("job.text", say("Edit as te&xt"), self._edit_as_text, menu="job", checked=self._is_text),
@@ -365,10 +372,43 @@ class JobsFeature(Feature):
             self._room.form.open_file(path)
             self.shell.show_dock("job")
 
+    async def _import_job(self) -> None:
+        pattern = say("Jobs of other programs ({names})", names=_OTHERS) + f";;{say('All files')} (*)"
+        path = await chosen_file(self.shell.window, say("Import a job"), pattern)
+        if path is None:
+            return
+        question = text("Replace the content of the job form with “{file}”?", file=str(path))
+        if not self._room.form.state.is_dirty or await self.shell.confirm(question, text("Replace")):
+            self._room.parts.exchange.take_in(path)
+            self.shell.show_dock("job")
+
+    def _export_command(self, kind: JobFormat, title: str) -> Command:
+        exporting = partial(self.shell.tasks.start, "export the job", partial(self._export_job, kind))
+        return Command(
+            f"job.export.{kind}", title, exporting, self._has_job, menu="job", submenu=say("&Export as"), needs=_NO_JOB
+        )
+
+    def _has_job(self) -> bool:
+        return not self._room.form.is_untouched
+
+    async def _export_job(self, kind: JobFormat) -> None:
+        name = name_stem(self._room.form.state.spec.name or "job") + kind.suffix
+        path = await chosen_place(self.shell.window, say("Export the job"), name, f"*{kind.suffix}")
+        if path is not None:
+            self._room.parts.exchange.write(path, kind)
+
     async def _save_job(self) -> None:
         path = await chosen_place(self.shell.window, say("Save job file"), "job.toml", _TOML)
         if path is not None:
             self._room.form.save_file(path)
+
+
+def _exports() -> Iterable[tuple[JobFormat, str]]:
+    return (
+        (JobFormat.YAML, say("&YAML of ma-cli…")),
+        (JobFormat.JSON, say("&JSON of ModelArts…")),
+        (JobFormat.TOOLKIT, say("JSON of the &ToolKit…")),
+    )
 
 
 def _open(dialog: QDialog) -> None:

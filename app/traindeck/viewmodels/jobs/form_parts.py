@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from traindeck.viewmodels.jobs.code_folder import CodeFolder
 from traindeck.viewmodels.jobs.earlier_code import EarlierCode
 from traindeck.viewmodels.jobs.form_choices import FormChoices
+from traindeck.viewmodels.jobs.form_exchange import FormExchange
 from traindeck.viewmodels.jobs.form_templates import FormTemplates
 from traindeck.viewmodels.jobs.form_text import FormText
 from traindeck.viewmodels.jobs.job_form import JobForm
@@ -26,6 +27,7 @@ class FormParts:
     code: CodeFolder
     earlier: EarlierCode
     written: FormText
+    exchange: FormExchange
     templates: FormTemplates
     sending: JobSending
 

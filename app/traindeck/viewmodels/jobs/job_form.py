@@ -28,7 +28,15 @@ from traindeck.runtime.files import local_errors, text_in, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form_draft import FormDraft, Origin, draft_of
 from traindeck.viewmodels.jobs.form_state import EMPTY, FormState, judged
-from traindeck.viewmodels.jobs.form_values import ROW_FIELDS, differences, folder_words, merged, rows_of, with_rows
+from traindeck.viewmodels.jobs.form_values import (
+    ROW_FIELDS,
+    USUAL_WAY,
+    differences,
+    folder_words,
+    merged,
+    rows_of,
+    with_rows,
+)
 from traindeck.viewmodels.ports import Rows
 
 if TYPE_CHECKING:
@@ -264,6 +272,8 @@ class JobForm(QObject):
         """A place in OBS: that of a row, or of a field that has none."""
         if name in ROW_FIELDS:
             rows = self.state.rows[name]
+            if all(one[0] != row for one in rows):
+                rows = (*(one for one in rows if any(one[:2])), (row, "", USUAL_WAY))
             self.set_rows(name, tuple((one[0], place, *one[2:]) if one[0] == row else one for one in rows))
         else:
             self.set_field(name, place)

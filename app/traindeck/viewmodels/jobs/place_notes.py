@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.storage.place_facts import Missing, PlaceFacts
+from traindeck.viewmodels.jobs.form_state import FormState
 from traindeck.viewmodels.jobs.job_form import JobForm
 from traindeck.viewmodels.ports import Tone
 
@@ -26,6 +27,8 @@ QUIET_S = 0.4
 
 _MOST_NAMED = 3
 _PLACES = ("inputs", "outputs")
+USUAL_OUTPUT = "train_url"
+"""What scripts call the one place they write to."""
 _Facts = dict[ObjectPath, PlaceFacts | AppError]
 """What was found out for one account."""
 
@@ -85,6 +88,7 @@ class PlaceNotes(QObject):
         self._profile = ""
         self._facts: _Facts = {}
         self._typed: tuple[_Typed, ...] = ()
+        self._offered: tuple[PlaceNote, ...] = ()
         form.changed.connect(self._on_form)
 
     def of(self, field: str) -> list[PlaceNote]:
@@ -128,12 +132,12 @@ class PlaceNotes(QObject):
         rows = [_Typed(name, row[0], row[1]) for name in _PLACES for row in state.rows[name] if row[1].strip()]
         if state.spec.log_to.strip():
             rows.append(_Typed("log_to", "", state.spec.log_to))
-        typed = tuple(rows)
+        typed, offered = tuple(rows), () if self._form.is_untouched else tuple(_offers(state))
         if self._profile != state.profile:
             self._profile, self._facts = state.profile, {}
-        elif typed == self._typed:
+        elif (typed, offered) == (self._typed, self._offered):
             return
-        self._typed = typed
+        self._typed, self._offered = typed, offered
         self._show()
         if state.profile and any(one.path is not None and one.path not in self._facts for one in typed):
             self._scope.start("look at the places of the form", self._look, Repeat.REPLACE)
@@ -151,7 +155,7 @@ class PlaceNotes(QObject):
             self._show()
 
     def _show(self) -> None:
-        notes = {}
+        notes = {(note.field, note.row): note for note in self._offered}
         for one in self._typed:
             found = self._facts.get(one.path) if one.path is not None else None
             if found is not None and (note := self._note(one, found)) is not None:
@@ -168,6 +172,36 @@ class PlaceNotes(QObject):
             return _without_bucket(one, found)
         note = _input_note(one, found) if one.field == "inputs" else _output_note(one, found)
         return _with_region(note, found, profile)
+
+
+def _offers(state: FormState) -> Iterator[PlaceNote]:
+    """For places to write to that are empty: a folder of its own for each run, where there is data already."""
+    start = _where_to_write(state)
+    if start is None:
+        return
+    rows = [row[0] for row in state.rows["outputs"] if row[0].strip() and not row[1].strip()]
+    if not state.spec.outputs and not rows:
+        rows = [USUAL_OUTPUT]
+    empty = [("outputs", row, "out/{run}/") for row in rows]
+    if not state.spec.log_to.strip():
+        empty.append(("log_to", "", "log/{run}/"))
+    for field, row, folder in empty:
+        if state.shows(field) and field not in state.locked:
+            own = start.join(folder)
+            words = text("Not entered yet. With {run} each run has its own folder.", run="{run}")
+            yield PlaceNote(field, row, words, remedies=(Remedy(text("Use {place}", place=str(own)), own),))
+
+
+def _where_to_write(state: FormState) -> ObjectPath | None:
+    """Where the account may write alone, else the bucket of the data."""
+    profile = next((one for one in state.profiles if one.name == state.profile), None)
+    if profile is not None and profile.work_in:
+        return ObjectPath.parse(profile.work_in).as_folder()
+    for spelling in (*(row[1] for name in _PLACES for row in state.rows[name]), state.spec.log_to):
+        place = _Typed("", "", spelling).path if spelling.strip() else None
+        if place is not None:
+            return ObjectPath(place.bucket)
+    return None
 
 
 def _without_bucket(one: _Typed, found: PlaceFacts) -> PlaceNote:

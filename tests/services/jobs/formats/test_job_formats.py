@@ -14,8 +14,9 @@ from domain.jobs.test_job_file import specs
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.job_format import JobFormat
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Target, Volume, VolumeKind
-from traindeck.services.jobs.formats.job_formats import JobFormat, read_job, write_job
+from traindeck.services.jobs.formats.job_formats import read_job, write_job
 
 # Made after the options that https://support.huaweicloud.com/devtool-modelarts/devtool-modelarts_0322.html explains.
 MA_CLI = """\

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.job_format import JobFormat
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
@@ -25,13 +25,6 @@ _REST_BEGINS = "#| "
 """Before the lines of our own form, in a file whose format has no place for them but takes comments."""
 
 
-class JobFormat(StrEnum):
-    TOML = "toml"
-    YAML = "yaml"
-    JSON = "json"
-    TOOLKIT = "toolkit"
-
-
 @dataclass(frozen=True, slots=True)
 class WrittenJob:
     """A form as text; `lost` are the fields that it does not hold, `masked` the names whose values were left out."""
@@ -39,6 +32,18 @@ class WrittenJob:
     content: str
     lost: tuple[Text, ...] = ()
     masked: tuple[str, ...] = ()
+
+    @property
+    def omissions(self) -> list[Text]:
+        """What is to be said of that."""
+        said = []
+        if self.lost:
+            marks = ", ".join(f"{{field{number}}}" for number in range(len(self.lost)))
+            fields = Text(marks, {f"field{number}": label for number, label in enumerate(self.lost)})
+            said.append(text("This format does not hold: {fields}.", fields=fields))
+        if self.masked:
+            said.append(text("Left empty, because they may be keys: {names}.", names=", ".join(self.masked)))
+        return said
 
 
 def read_job(source: str) -> JobSpec:
@@ -103,6 +108,11 @@ def _escaped(line: str) -> str:
 def _lost(spec: JobSpec, content: str) -> tuple[str, ...]:
     back = read_job(content)
     return tuple(field.name for field in FIELDS if getattr(back, field.name) != getattr(spec, field.name))
+
+
+def empty_keys(spec: JobSpec) -> tuple[str, ...]:
+    """What has no value where one would be a key: an export left it out."""
+    return tuple(name for name, value in (*spec.parameters, *spec.environment) if _SECRET.search(name) and value == "")
 
 
 def _without_secrets(spec: JobSpec) -> tuple[JobSpec, tuple[str, ...]]:

@@ -34,6 +34,12 @@ def recorded(number: str, name: str, state: RunState = RunState.COMPLETED, profi
     return Run(number, 0, name, profile, spec(), state, datetime.now(UTC))
 
 
+async def removed(bench: Bench, run_id: str) -> None:
+    """The job and the record; the code stays."""
+    removal = bench.run_service.removal
+    await removal.remove(await removal.look(run_id), code=False)
+
+
 async def test_a_run_is_found_by_any_beginning_that_fits_one(way: Way, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         with pytest.raises(NotFound, match="No runs yet"):
@@ -70,7 +76,7 @@ async def test_results_come_home_byte_for_byte_and_stay_in_obs_when_the_run_goes
         assert told == [(f"obs://{BUCKET}/out/{run.name}/", tmp_path / "home" / "到")]
         gone: list[str] = []
         bench.watch.gone.add(gone.append)
-        await bench.run_service.remove(run.id)
+        await removed(bench, run.id)
         assert gone == [run.id] and await bench.records.all() == []
         assert f"out/{run.name}/model.bin" in await bench.objects("out/")
         with way.training() as training:
@@ -84,17 +90,17 @@ async def test_what_cannot_be_stopped_or_removed_now_says_why(way: Way, unused_p
         over = await bench.records.add(replace(recorded("bb22", "b", profile="away"), job_id="job-2"))
         unsent = await bench.records.add(recorded("cc33", "c", RunState.NOT_SENT, "away"))
         with pytest.raises(Conflict, match="not ended yet"):
-            await bench.run_service.remove(running.id)
+            await removed(bench, running.id)
         with pytest.raises(Conflict, match="no job"):
             await bench.run_service.stop(unsent.id)
         # Without an answer nothing is taken for done.
-        for ask in (bench.run_service.stop(running.id), bench.run_service.remove(over.id)):
+        for ask in (bench.run_service.stop(running.id), removed(bench, over.id)):
             with pytest.raises(Unreachable):
                 await ask
         assert {run.id: run.state for run in await bench.records.all()} == {
             "aa11": RunState.RUNNING, "bb22": RunState.COMPLETED, "cc33": RunState.NOT_SENT,
         }  # fmt: skip
-        await bench.run_service.remove(unsent.id)
+        await removed(bench, unsent.id)
         with pytest.raises(NotFound):
             await bench.records.existing(unsent.id)
 

@@ -94,10 +94,6 @@ class RunService:
             self.watch.tell(run)
         return run
 
-    async def remove(self, run_id: str, *, code: bool = False) -> None:
-        """Delete the job at the service and the record here; outputs in OBS and logs stay, code if it is not asked."""
-        await self.removal.remove(await self.removal.look(run_id), code=code)
-
 
 log = logging.getLogger(__name__)
 

@@ -49,8 +49,6 @@ class PriceRow:
 
     flavor: str
     price: float | None
-    is_own: bool = False
-    """It was written down for this very specification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +306,8 @@ class BillingPage(Stateful):
 
 
 def _rows(table: PriceTable, offered: Sequence[tuple[str, str, int]]) -> tuple[PriceRow, ...]:
-    found = {name: PriceRow(name, table.per_hour(name, 1, "", code, units), name in table.flavors)
-             for name, code, units in offered}  # fmt: skip
-    found |= {name: PriceRow(name, price, True) for name, price in table.flavors.items()}
+    found = {name: PriceRow(name, table.per_hour(name, 1, "", code, units)) for name, code, units in offered}
+    found |= {name: PriceRow(name, price) for name, price in table.flavors.items()}
     return tuple(found[name] for name in sorted(found))
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from hands import Hands, tell
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.ui.jobs.run_page_view import RunPageView
@@ -25,6 +26,11 @@ class Counted(Hands):
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         self.count += 1
         await super().press(key, modifiers)
+
+    async def accept(self) -> None:
+        """Return in a field of a dialog that goes with it, before the key is let go of."""
+        self.count += 1
+        await self._outside_of_tasks(lambda: QTest.keyPress(self.focused(), Qt.Key.Key_Return))
 
     def runs(self) -> tuple[Run, ...]:
         runs: tuple[Run, ...] = self.program.models.jobs.runs.state.runs
@@ -160,6 +166,33 @@ async def press_r_everywhere(by: Hands) -> None:
     await hands.until(view.table.hasFocus)
     await hands.press(Qt.Key.Key_D, _CTRL)
     tell("found", **{words: await found_by(hands, words) for words in ("digits", "theme")})
+
+
+async def fill_an_empty_bucket(by: Hands, folder: str) -> None:
+    """A folder of this computer, from the list of buckets into one with nothing in it."""
+    hands = Counted(by.program)
+    await hands.until(hands.window.isActiveWindow)
+    storage = (await hands.program.core.connections.open("lab")).storage
+    await storage.create_bucket("empty")
+    buckets = hands.panel("buckets")
+    buckets.refresh()
+    await hands.until(lambda: buckets.model.rowCount())
+    buckets.setFocus()
+    await hands.press(Qt.Key.Key_Down)
+    hands.take()
+    await hands.press(Qt.Key.Key_Return)
+    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), BrowserView))
+    view = hands.window.tabs.currentWidget()
+    assert isinstance(view, BrowserView)
+    await hands.until(lambda: view.send_folder.isVisible() and view.browser.rows.shown.below)
+    await hands.click(view.send_folder)
+    hands.count += 1
+    await hands.until(lambda: hands.window.findChildren(QFileDialog))
+    await hands.until(lambda: isinstance(hands.focused(), QLineEdit) and hands.focused().window().isModal())
+    await hands.type(folder)
+    await hands.accept()
+    await hands.until(lambda: view.model.rowCount())
+    tell("filled", acts=hands.take(), name=view.model.index(0, 0).data())
 
 
 async def found_by(hands: Hands, words: str) -> list[str]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from browsing import browse
 from connecting import connect, lose_keys, own_account
-from counted import change_one_value, come_again, count_what_is_done, press_r_everywhere
+from counted import change_one_value, come_again, count_what_is_done, fill_an_empty_bucket, press_r_everywhere
 from hands import Hands
 from lab_keeping import empty_the_lab, look_at_the_lab, stop_without_a_disk, use_without_the_disk
 from leaving import find_open, leave_open
@@ -46,7 +46,7 @@ JOURNEYS: dict[str, Journey] = {
         switch_language, switch_theme, switch_with_dialogs, switch_with_draft, use_without_the_disk,
         stop_without_a_disk,
         browse, look_and_edit, open_old_home, read_the_menus, leave_open, find_open,
-        count_what_is_done, change_one_value, press_r_everywhere, come_again,
+        count_what_is_done, change_one_value, press_r_everywhere, come_again, fill_an_empty_bucket,
         paste_and_watch, tour, walk_by_tab,
     )
 }  # fmt: skip

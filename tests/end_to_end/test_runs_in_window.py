@@ -51,3 +51,11 @@ def test_one_letter_starts_a_job_only_where_runs_are_and_all_is_found(home: Path
         assert {"runs", "bucket", "star", "window"} <= set(found["digits"]), "runs, buckets, favorites and open tabs"
         assert "form" in found["theme"], "settings"
         window.must_be_well()
+
+
+def test_a_folder_goes_into_an_empty_bucket_by_three_acts(home: Path, tmp_path: Path) -> None:
+    folder = copied_sample(tmp_path / "pictures")
+    with WindowProcess(home, "fill_an_empty_bucket", str(folder)) as window:
+        filled = window.told("filled")
+        assert (filled["acts"] <= 3, filled["name"]) == (True, "pictures")
+        window.must_be_well()

@@ -25,7 +25,7 @@ def local_error(error: OSError, path: Path | None = None, hint: Text | None = No
     place = str(path or error.filename or "")
     if error.errno in _FULL:
         return DiskFull(
-            text("The disk is full: “{place}” was not written.", place=place),
+            text("The disk is full: “{place}” was not written.", place=place) if place else text("The disk is full."),
             hint or text("Free up space on its disk, then try again."),
             str(error),
         )

@@ -86,6 +86,9 @@ class NoticeBar(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+        # Placed for the height before: the words below the first line would stay out of sight.
+        self._row.invalidate()
+        self._row.activate()
 
     def _fit(self, *_: object) -> None:
         """As high as the wrapped words; a toolbar does not ask for that by itself."""

@@ -185,8 +185,10 @@ class ElidedButton(QPushButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, option = QStylePainter(self), QStyleOptionButton()
         self.initStyleOption(option)
-        room = self.width() - (self.sizeHint().width() - self.fontMetrics().horizontalAdvance(self.text()))
-        option.text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
+        needed = self.fontMetrics().horizontalAdvance(self.text())
+        room = self.width() - (self.sizeHint().width() - needed)
+        if room < needed:  # words that just fit would be cut, too: they are some part of a pixel wider
+            option.text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
         self.setToolTip(self.text() if option.text != self.text() else "")
         painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
         painter.end()

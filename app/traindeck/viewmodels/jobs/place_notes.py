@@ -188,7 +188,7 @@ def _offers(state: FormState) -> Iterator[PlaceNote]:
     for field, row, folder in empty:
         if state.shows(field) and field not in state.locked:
             own = start.join(folder)
-            words = text("Not entered yet. With {run} each run has its own folder.", run="{run}")
+            words = text("Not entered yet. Each run has a folder of its own with {run}.", run="{run}")
             yield PlaceNote(field, row, words, remedies=(Remedy(text("Use {place}", place=str(own)), own),))
 
 

@@ -214,7 +214,6 @@ NEVER_ONE = [
     (r"\{count\} of \{all\} runs", "a part of all, as in 1 of 3"),
     (r"run \{number\} to this folder", "the number of a run"),
     (r"The policy has \{size\} bytes", "more than the limit"),
-    (r"With \{run\} each run has", "the place of a name, no number"),
 ]
 NO_NUMBER = {
     "name", "place", "target", "host", "title", "path", "bucket", "rule", "what", "trouble", "reason", "job", "field",

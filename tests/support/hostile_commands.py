@@ -86,7 +86,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "job rm": ("job", "rm", "-y", "finished"),
     "job fetch": ("job", "fetch", "finished", "--to", "fetched"),
     "job wait": ("job", "wait", "finished"),
-    "job code": ("job", "code", "finished"),
     "job compare": ("job", "compare", "finished", "last"),
     "job adopt": ("job", "adopt", "nobody"),
     "job tag": ("job", "tag", "finished", "team=cv"),
@@ -98,21 +97,14 @@ QUIET = {
     *("lab serve", "lab status", "lab stop", "lab reset", "lab engines"),
     *("lab account add", "lab account remove", "lab account ls"),
     *("profile add", "profile list", "profile use", "profile remove"),
-    *(
-        "job init",
-        "job note",
-        "job star",
-        "job fields",
-        "job template",
-        "job export",
-        "job import",
-        "obs url",
-        "completion",
-        "config import",
-    ),
+    *("job init", "job code", "job note", "job star", "job fields", "job template", "job export", "job import"),
+    *("obs url", "completion", "config import"),
 }
 # Where a service that does not answer is told, and what was known of the runs is shown all the same.
-TOLD_BESIDE = {"diag", "job check", "job ls", "job show", "job logs", "job stop", "job rm", "job wait", "profile check"}
+TOLD_BESIDE = {
+    *("billing", "diag", "profile check", "job check", "job compare"),
+    *("job ls", "job show", "job logs", "job stop", "job rm", "job wait"),
+}
 
 
 def short_bounds(monkeypatch: pytest.MonkeyPatch, answer_s: float = 0.6) -> None:

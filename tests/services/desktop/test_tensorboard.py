@@ -16,7 +16,7 @@ from traindeck.services.desktop.tensorboard import has_event_files, tensorboard
 if os.name == "nt":
     pytest.skip("a script with its interpreter in the first line is POSIX", allow_module_level=True)
 
-BOARD = """#!{python}
+BOARD = """
 import os, sys, time
 folder = sys.argv[sys.argv.index("--logdir") + 1]
 open(os.path.join(folder, "pid"), "w").write(str(os.getpid()))
@@ -26,7 +26,7 @@ while True:
     print("x" * 10000, flush=True)
     time.sleep(0.001)
 """
-BROKEN = """#!{python}
+BROKEN = """
 raise SystemExit("No module named 'six'")
 """
 
@@ -40,7 +40,10 @@ def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def installed(folder: Path, script: str) -> None:
-    (folder / "tensorboard").write_text(script.format(python=sys.executable))
+    """By way of a shell: the path of an interpreter in a first line cannot have a blank."""
+    source = folder / "board.py"
+    source.write_text(script)
+    (folder / "tensorboard").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{source}" "$@"\n')
     (folder / "tensorboard").chmod(0o755)
 
 

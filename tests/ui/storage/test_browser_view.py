@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from support.folder_cloud import FolderCloud, offline
 from support.list_host import ListHost, plain
 from support.panel_bench import TableBench, User, drop, following, light_theme
-from support.waiting import until
+from support.waiting import PATIENT_S, until
 from traindeck.domain.storage.objects import Column, ObjectPath
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
@@ -325,8 +325,17 @@ async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Pat
             await until(lambda: on.view.findChild(PackDialog) is None)
 
 
+@pytest.fixture
+def patient_typing(qapp: QApplication) -> Iterator[None]:
+    """On a busy machine two letters may come further apart than those of one word do."""
+    before = QApplication.keyboardInputInterval()
+    QApplication.setKeyboardInputInterval(int(PATIENT_S * 1000))
+    yield
+    QApplication.setKeyboardInputInterval(before)
+
+
 async def test_typing_finds_a_row_that_was_never_read_and_is_no_command(
-    tmp_path: Path, theme: Theme, qtbot: QtBot
+    tmp_path: Path, theme: Theme, qtbot: QtBot, patient_typing: None
 ) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         for number in range(600):

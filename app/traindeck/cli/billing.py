@@ -15,7 +15,7 @@ from traindeck.cli.main import Call
 from traindeck.domain.accounts.profiles import REGIONS, is_region
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.job import duration_words
-from traindeck.domain.jobs.prices import MonthCost, money_words
+from traindeck.domain.jobs.prices import MonthCost, money_words, month_lines
 from traindeck.domain.texts import say, say_count, text
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def _jobs(call: Call) -> int:
         call.output.document({**_bill_document(bill), "month": _month_document(month)})
     else:
         _print(call, bill)
-        for line in _month_lines(month):
+        for line in month_lines(month):
             call.output.line(line)
     for region in bill.regions:
         if region.trouble is not None:
@@ -113,7 +113,7 @@ async def _prices(call: Call) -> int:
     if known:
         rows = [(name, _money(price, table.currency)) for name, price in sorted(known.items())]
         call.output.table([say("Specification"), say("Per hour and node")], rows, right=frozenset({1}))
-    for line in _month_lines(month):
+    for line in month_lines(month):
         call.output.line(line)
     where = str(file.path)
     call.output.note(say("Prices are kept in “{file}”. Edit it, or use --set SPECIFICATION=PRICE.", file=where))
@@ -262,25 +262,3 @@ def _month_document(month: MonthCost) -> dict[str, object]:
         "unknown_runs": month.unknown_runs,
         "unknown_hours": month.unknown_hours,
     }
-
-
-def _month_lines(month: MonthCost) -> list[str]:
-    spent = money_words(month.spent, month.currency)
-    lines = [say("This month, runs of this computer: {amount}", amount=spent)]
-    if month.limit:
-        limit = money_words(month.limit, month.currency)
-        lines = [say("This month, runs of this computer: {amount} of {limit}", amount=spent, limit=limit)]
-    if month.unknown_runs:
-        lines.append(
-            say_count(
-                "{count} run of unknown price comes on top ({hours} h).",
-                "{count} runs of unknown price come on top ({hours} h).",
-                month.unknown_runs,
-                hours=f"{month.unknown_hours:.1f}",
-            )
-        )
-    if month.is_over:
-        lines.append(say("The monthly limit is reached: a submission must be confirmed."))
-    elif month.is_near:
-        lines.append(say("{percent} % of the monthly limit are used.", percent=int(100 * (month.share or 0))))
-    return lines

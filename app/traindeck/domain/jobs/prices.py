@@ -15,7 +15,7 @@ from traindeck.domain.jobs.choices import Flavor
 from traindeck.domain.jobs.job import RemoteJob, Run
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.stop_time import stop_hours
-from traindeck.domain.texts import text
+from traindeck.domain.texts import say, say_count, text
 
 NOTICE_SHARE = 0.8
 _FREE = ".free"
@@ -208,3 +208,26 @@ def _hours_in(run: Run, begins: datetime, now: datetime) -> float | None:
 def money_words(amount: float | None, currency: str) -> str | None:
     """`12.34 CNY`; None stays unknown."""
     return None if amount is None else f"{amount:,.2f} {currency}"
+
+
+def month_lines(month: MonthCost) -> list[str]:
+    """What it came to, what nobody knows of it, and how far that is from its limit."""
+    spent = money_words(month.spent, month.currency)
+    lines = [say("This month, runs of this computer: {amount}", amount=spent)]
+    if month.limit:
+        limit = money_words(month.limit, month.currency)
+        lines = [say("This month, runs of this computer: {amount} of {limit}", amount=spent, limit=limit)]
+    if month.unknown_runs:
+        lines.append(
+            say_count(
+                "{count} run of unknown price comes on top ({hours} h).",
+                "{count} runs of unknown price come on top ({hours} h).",
+                month.unknown_runs,
+                hours=f"{month.unknown_hours:.1f}",
+            )
+        )
+    if month.is_over:
+        lines.append(say("The monthly limit is reached: a submission must be confirmed."))
+    elif month.is_near:
+        lines.append(say("{percent} % of the monthly limit are used.", percent=int(100 * (month.share or 0))))
+    return lines

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.accounts.profiles import REGIONS
 from traindeck.domain.jobs.job import duration_words
-from traindeck.domain.jobs.prices import MonthCost, money_words
+from traindeck.domain.jobs.prices import money_words, month_lines
 from traindeck.domain.texts import say, say_count
 from traindeck.ui.kit.cards import EmptyPage, fill_with_rows, push_button, show_words
 from traindeck.ui.kit.edits import REFRESH, Edit, Edits, HasEdits
@@ -268,7 +268,7 @@ class BillingView(QWidget, HasEdits):
         self.empty.say(*self._why_empty())
         show_words(self.unknown, self._unknown_words())
         self.sum.setText(self._sum_words())
-        show_words(self.month, _month_words(state.month) if state.month is not None else "")
+        show_words(self.month, " · ".join(month_lines(state.month)) if state.month is not None else "")
         share = state.month.share if state.month is not None else None
         self.used.setVisible(share is not None)
         self.used.setValue(min(100, round(100 * (share or 0.0))))
@@ -368,29 +368,6 @@ class BillingView(QWidget, HasEdits):
     def _choose(self, places: BillingPlaces) -> None:
         self.page.choose(places)
         self.places_chosen.emit(self.page.state.places)
-
-
-def _month_words(month: MonthCost) -> str:
-    spent = money_words(month.spent, month.currency)
-    words = say("This month, runs of this computer: {amount}", amount=spent)
-    if month.limit:
-        limit = money_words(month.limit, month.currency)
-        words = say("This month, runs of this computer: {amount} of {limit}", amount=spent, limit=limit)
-    parts = [words]
-    if month.unknown_runs:
-        parts.append(
-            say_count(
-                "{count} run of unknown price comes on top ({hours} h).",
-                "{count} runs of unknown price come on top ({hours} h).",
-                month.unknown_runs,
-                hours=f"{month.unknown_hours:.1f}",
-            )
-        )
-    if month.is_over:
-        parts.append(say("The monthly limit is reached: a submission must be confirmed."))
-    elif month.is_near:
-        parts.append(say("{percent} % of the monthly limit are used.", percent=int(100 * (month.share or 0))))
-    return " · ".join(parts)
 
 
 def _menu_button(name: str) -> QToolButton:

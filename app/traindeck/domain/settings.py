@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import Text, say, text
@@ -119,6 +121,36 @@ class FilePath(Setting[str]):
         return value.strip()
 
 
+@dataclass(frozen=True, slots=True)
+class WebAddress(Setting[str]):
+    """Of a program of the user's; empty is none. Whoever knows it may be let in by it, so it goes into no report."""
+
+    def checked(self, value: object) -> str:
+        if isinstance(value, str) and len(value) <= 4096 and (not value.strip() or _is_web_address(value.strip())):
+            return value.strip()
+        raise InvalidInput(
+            text("This address cannot be used for the setting “{setting}”.", setting=self.title),
+            text("Enter an address that begins with https://, without a user name."),
+        )
+
+
+def _is_web_address(words: str) -> bool:
+    """HTTPS, or this computer."""
+    if not words.isprintable() or " " in words:
+        return False
+    try:
+        parts = urlsplit(words)
+        is_here = parts.hostname in ("127.0.0.1", "localhost")
+        return (
+            bool(parts.hostname)
+            and parts.port != 0
+            and "@" not in parts.netloc
+            and (parts.scheme == "https" or (parts.scheme == "http" and is_here))
+        )
+    except ValueError:
+        return False
+
+
 THEME = OneOf(
     "theme", SettingSection.LOOKS, text("Theme"), text("The colors of the window."), "",
     (("", text("As the system")), ("light", text("Light")), ("dark", text("Dark"))),
@@ -160,7 +192,7 @@ PACK_ADVICE = Switch(
 )  # fmt: skip
 LAB_STARTS = Switch(
     "lab_starts", SettingSection.LAB, text("Start the Lab with the window"),
-    text("If this is off, start it with Account → The Lab…."), True,
+    text("If this is off, start it with Account → The Lab."), True,
 )  # fmt: skip
 LAB_IDLE = Number(
     "lab_idle_minutes", SettingSection.LAB, text("End when idle for"),
@@ -178,6 +210,11 @@ APP_LOG = Number(
     2 * _MEGABYTE, low=_MEGABYTE, high=100 * _MEGABYTE, scale=_MEGABYTE, unit=Text("MB"),
 )  # fmt: skip
 
+LOGS_IN_PROJECT = Switch(
+    "logs_in_project", SettingSection.RECORDS, text("Logs in the code directory, too"),
+    text("Copy the logs of runs to MA_LOG in their code directory. They are also kept in the records."), False,
+)  # fmt: skip
+
 AnySetting = Setting[str] | Setting[int] | Setting[bool]
 EVENTS_KEPT = Number(
     "events_kept", SettingSection.RECORDS, text("Events kept"), text("How many events are kept; the oldest go first."),
@@ -189,12 +226,28 @@ NOTICES: Mapping[str, Switch] = {
         ("run_finished", text("Run completed"), text("When a run has completed.")),
         ("run_failed", text("Run failed"), text("When a run has failed, or was not submitted.")),
         ("run_stopped", text("Run stopped"), text("When a run was stopped, by a user or by its time limit.")),
+        (
+            "run_hangs",
+            text("Run may hang"),
+            text("When a running job has neither output nor activity for a while, or leaves its NPU or GPU idle."),
+        ),
+        ("line_found", text("Line found in a log"), text("When a rule of yours finds a line in the log of a run.")),
         ("transfer_done", text("Transfer finished"), text("When a transfer has finished.")),
         ("transfer_failed", text("Transfer failed"), text("When a transfer has failed, as a whole or in part.")),
         ("keys_refused", text("Keys refused"), text("When a service refuses the keys of an account.")),
-        ("money", text("Monthly limit"), text("When 80 % of the monthly limit are used, and when all of it is.")),
+        ("money", text("Monthly limit"), text("When 80 % of the monthly limit is used, and when all of it is.")),
     )
 }
+HANG_MINUTES = Number(
+    "hang_minutes", SettingSection.NOTICES, text("Silence of a run that may hang"),
+    text("After so long without output and activity; nothing is stopped."), 10,
+    low=1, high=24 * 60, unit=text("minutes"),
+)  # fmt: skip
+WEBHOOK = WebAddress(
+    "webhook", SettingSection.NOTICES, text("Webhook"),
+    text("The notifications above about runs and money are sent there, too, as JSON by HTTPS POST: kind, name, state, "
+         "reason. No keys, no log."), "",
+)  # fmt: skip
 TRAY = Switch(
     "tray_icon", SettingSection.NOTICES, text("Icon in the notification area"),
     text("It shows the active jobs in its menu, where the desktop has such an area."), True,
@@ -204,8 +257,8 @@ SETTINGS: tuple[AnySetting, ...] = (
     THEME, LANGUAGE,
     RATE, REQUESTS, PART_BYTES, LINKS, STORE_MD5, PACK_ADVICE,
     LAB_STARTS, LAB_IDLE, LAB_PYTHON,
-    *NOTICES.values(), TRAY,
-    APP_LOG, EVENTS_KEPT,
+    *NOTICES.values(), HANG_MINUTES, WEBHOOK, TRAY,
+    APP_LOG, EVENTS_KEPT, LOGS_IN_PROJECT,
 )  # fmt: skip
 BY_KEY: Mapping[str, AnySetting] = {setting.key: setting for setting in SETTINGS}
 
@@ -213,6 +266,12 @@ BY_KEY: Mapping[str, AnySetting] = {setting.key: setting for setting in SETTINGS
 def value_of(chosen: Mapping[str, SettingValue], setting: Setting[Value]) -> Value:
     """The user's, else the default."""
     return setting.checked(chosen[setting.key]) if setting.key in chosen else setting.default
+
+
+def hang_wait(value: Callable[[Setting[Any]], Any]) -> timedelta | None:
+    """How long a silence is too long; None: nobody wants to know."""
+    is_wanted = value(NOTICES["run_hangs"])
+    return timedelta(minutes=value(HANG_MINUTES)) if is_wanted else None
 
 
 def matching_settings(typed: str) -> list[AnySetting]:

@@ -75,6 +75,13 @@ def text_in(path: Path) -> str:
         return text_of(file.read(MOST_TEXT_BYTES + 1), str(path))
 
 
+def text_in_file(path: Path) -> str:
+    """The same of a file that was picked or dropped: a pipe that nobody writes into would be waited for."""
+    if path.exists() and not path.is_file():
+        raise InvalidInput(text("“{file}” is not a file.", file=str(path)), text("Select another one."))
+    return text_in(path)
+
+
 def text_of(content: bytes, name: str) -> str:
     """InvalidInput: it is longer than any text that is wanted, or no text."""
     if len(content) > MOST_TEXT_BYTES:
@@ -142,6 +149,16 @@ def alone_with(path: Path, limit_s: float, title: Text, hint: Text, ending: str 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Replace `path` so that a reader or a crash sees the old content or the new, never a part."""
+    part = part_beside(path, content, mode)
+    try:
+        put_in_place(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def part_beside(path: Path, content: bytes, mode: int = 0o600) -> Path:
+    """The content, on the disk as a whole, under a name that is nobody's; `put_in_place` gives it its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     import tempfile  # not for those who only read
 
@@ -153,13 +170,13 @@ def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:
             file.flush()
             os.fsync(file.fileno())
         part.chmod(mode)
-        _replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+    return part
 
 
-def _replace(part: Path, path: Path) -> None:
+def put_in_place(part: Path, path: Path) -> None:
     """Windows refuses while somebody reads the old file; readers of ours are done in a moment."""
     end = time.monotonic() + _BUSY_S
     while True:

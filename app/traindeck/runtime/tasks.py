@@ -10,10 +10,13 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, Self, TypeVar
 
 from traindeck.domain.errors import AppError, Unexpected
+from traindeck.domain.texts import Text
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +28,49 @@ def _unheard(_: str) -> None:
     """Nobody asked to be told."""
 
 
+SHOWN_AFTER_S = 1.0
+"""What takes longer is told while it lasts."""
+
+
 class Repeat(Enum):
     """What starting a name that is still running means."""
 
     IGNORE = auto()
     REPLACE = auto()
+
+
+@dataclass(eq=False, slots=True)
+class _Telling:
+    """What is told of a work that takes its time."""
+
+    words: Text
+    tell: Callable[[], None]
+    is_late: bool = False
+    questions: int = 0
+    """So many are open that the user was asked by it."""
+
+    @property
+    def is_told(self) -> bool:
+        return self.is_late and not self.questions
+
+
+_of_this_work: ContextVar[_Telling | None] = ContextVar("_of_this_work", default=None)
+
+
+@contextmanager
+def user_is_asked() -> Iterator[None]:
+    """Meanwhile the work does not take its time: it waits for the user, who is not told of it."""
+    telling = _of_this_work.get()
+    if telling is None:
+        yield
+        return
+    telling.questions += 1
+    telling.tell()
+    try:
+        yield
+    finally:
+        telling.questions -= 1
+        telling.tell()
 
 
 class TaskScope:
@@ -44,6 +85,10 @@ class TaskScope:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._group = asyncio.TaskGroup()
         self._open = False
+        self._telling: list[_Telling] = []
+        self._told: tuple[Text, ...] = ()
+        self.under_way: Listeners[tuple[Text, ...]] = Listeners()
+        """What takes its time at this moment, of all that was started with words; the oldest first."""
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
@@ -56,8 +101,8 @@ class TaskScope:
             task.cancel()
         await self._group.__aexit__(*problem)
 
-    def start(self, name: str, work: Work, repeat: Repeat = Repeat.IGNORE) -> bool:
-        """Run `work` as `name`; False when it was refused."""
+    def start(self, name: str, work: Work, repeat: Repeat = Repeat.IGNORE, words: Text | None = None) -> bool:
+        """Run `work` as `name`; False when it was refused. `words` are told of where it takes longer than a moment."""
         before = self._running.get(name)
         if before is not None and before.done():
             before = None  # it is over, though its callbacks have not come yet: what is asked now must not be lost
@@ -65,9 +110,13 @@ class TaskScope:
             return False
         if before:
             before.cancel()
-        task = self._group.create_task(self._guarded(name, work, before), name=name)
+        telling = None if words is None else _Telling(words, self._tell)
+        task = self._group.create_task(self._guarded(name, work, before, telling), name=name)
         self._running[name] = task
         task.add_done_callback(lambda done: self._forget(name, done))
+        if telling is not None:
+            later = asyncio.get_running_loop().call_later(SHOWN_AFTER_S, self._begin_telling, telling)
+            task.add_done_callback(lambda _: self._end_telling(later, telling))
         return True
 
     def cancel(self, name: str) -> None:
@@ -77,11 +126,31 @@ class TaskScope:
     def is_running(self, name: str) -> bool:
         return name in self._running and not self._running[name].done()
 
+    def _begin_telling(self, telling: _Telling) -> None:
+        telling.is_late = True
+        self._telling.append(telling)
+        self._tell()
+
+    def _end_telling(self, later: asyncio.TimerHandle, telling: _Telling) -> None:
+        later.cancel()
+        if telling.is_late:
+            self._telling.remove(telling)
+            self._tell()
+
+    def _tell(self) -> None:
+        told = tuple(telling.words for telling in self._telling if telling.is_told)
+        if told != self._told:
+            self._told = told
+            self.under_way.tell(told)
+
     def _forget(self, name: str, done: asyncio.Task[Any]) -> None:
         if self._running.get(name) is done:
             del self._running[name]
 
-    async def _guarded(self, name: str, work: Work, before: asyncio.Task[None] | None) -> None:
+    async def _guarded(
+        self, name: str, work: Work, before: asyncio.Task[None] | None, telling: _Telling | None
+    ) -> None:
+        _of_this_work.set(telling)
         if before:
             await asyncio.wait([before])  # its cleanup ends before we begin
         try:

@@ -34,6 +34,16 @@ class KnownNames:
         query = "SELECT id FROM runs ORDER BY number DESC LIMIT ?"
         return [str(run) for (run,) in self._rows(self._paths.database, query, (_MOST,))]
 
+    def made_of(self, run: str) -> tuple[str, str] | None:
+        """The bundle of a run and the text of its form; named by its id, the beginning of id or name, or “last”."""
+        query = (
+            "SELECT bundle, spec FROM runs WHERE ?1 = 'last' OR substr(id, 1, length(?1)) = ?1"
+            " OR substr(name, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, number DESC LIMIT 1"
+        )
+        return next(
+            ((str(bundle), str(spec)) for bundle, spec in self._rows(self._paths.database, query, (run,))), None
+        )
+
     def places(self, profile: str | None, start: str) -> list[str]:
         """Buckets, or one level of a bucket, as `start` begins."""
         bucket, slash, key = start.removeprefix(_SCHEME).partition("/")

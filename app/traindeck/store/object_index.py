@@ -26,6 +26,8 @@ from traindeck.store.object_queries import BEYOND, order_queries
 
 _AT_A_TIME = 4096
 _MOST_COUNTED = 2000
+_UNSEEN, _LEVEL, _DEEP = -1, 0, 1
+"""Of a listing: the folder was only seen from above, one level of it was listed, or everything below."""
 _BEHIND_ALL = BEYOND + BEYOND
 """Sorts behind all that is asked for."""
 _UNUSABLE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
@@ -106,7 +108,13 @@ class ObjectIndex:
         return changed
 
     def replace_level(
-        self, folder: str, after: str, upto: str | None, rows: Sequence[ObjectRow], folders: Sequence[str]
+        self,
+        folder: str,
+        after: str,
+        upto: str | None,
+        rows: Sequence[ObjectRow],
+        folders: Sequence[str],
+        as_of: datetime,
     ) -> int:
         """The same for one level, whose folders were not looked into: of a new one nobody knows how much is in it."""
         values = {**_span(folder, after, upto), "cut": len(folder)}
@@ -116,8 +124,8 @@ class ObjectIndex:
             there = {path for (path,) in db.execute(query, values)}
             new, gone = set(folders) - there, there - set(folders)
             _add_folders(db, new)
-            if new:
-                _forget_depth(db, folder)
+            if new and _listed(db, folder, deep=False) is not None:
+                _note_unseen(db, new, as_of)
             for path in gone:
                 _remove_folder(db, path)
         return changed + len(new) + len(gone)
@@ -140,6 +148,8 @@ class ObjectIndex:
                     "DELETE FROM listings WHERE folder > ? AND folder < ? AND as_of_ms < ?",
                     (folder, folder + BEYOND, now),
                 )
+                query = "DELETE FROM listings WHERE deep = ? AND folder >= ? AND folder < ? AND as_of_ms <= ?"
+                db.execute(query, (_UNSEEN, folder, folder + BEYOND, now))
 
     def keep_size(self, folder: str, token: CancelToken) -> Size | None:
         """Count what is below a folder and remember it with the folder; None: it was never listed as a whole."""
@@ -165,12 +175,14 @@ class ObjectIndex:
 
     def listed(self, folder: str, *, deep: bool) -> datetime | None:
         """When this was last listed as a whole, by itself or with a folder above it."""
-        places = _with_above(folder)
-        marks = ", ".join("?" * len(places))
-        query = f"SELECT max(as_of_ms) FROM listings WHERE (deep AND folder IN ({marks})) OR (folder = ? AND deep >= ?)"
         with self._reading() as db:
-            (as_of_ms,) = db.execute(query, (*places, folder, deep)).fetchone()
-        return None if as_of_ms is None else _moment(as_of_ms)
+            return _listed(db, folder, deep=deep)
+
+    def unseen(self, folder: str, most: int) -> list[str]:
+        """Folders below this one that came since all of it was listed, and that nobody looked into."""
+        query = "SELECT folder FROM listings WHERE deep = ? AND folder >= ? AND folder < ? ORDER BY folder LIMIT ?"
+        with self._reading() as db:
+            return [path for (path,) in db.execute(query, (_UNSEEN, folder, folder + BEYOND, most))]
 
     def size(self, folder: str, token: CancelToken) -> Size | None:
         """How much is below a folder; None: it was never listed as a whole."""
@@ -183,8 +195,10 @@ class ObjectIndex:
         return Size(count, size_bytes, listed)
 
     def number_of(self, key: str) -> int | None:
+        """That of its row in an order: folders are numbered below zero."""
+        of_object, of_folder = "SELECT id FROM objects WHERE key = ?", "SELECT -id FROM folders WHERE path = ?"
         with self._reading() as db:
-            row = db.execute("SELECT id FROM objects WHERE key = ?", (key,)).fetchone()
+            row = db.execute(of_folder if key.endswith("/") else of_object, (key,)).fetchone()
         return row[0] if row else None
 
     def order(self, look: Look, asked: Iterable[int], token: CancelToken) -> RankedRows:
@@ -330,14 +344,30 @@ def _with_above(folder: str) -> list[str]:
     return [folder[:cut] for cut in range(len(folder) + 1) if cut == 0 or folder[cut - 1] == "/"]
 
 
-def _forget_depth(db: sqlite3.Connection, folder: str) -> None:
-    """Of what was listed as a whole, each level down to this one stays listed."""
+def _listed(db: sqlite3.Connection, folder: str, *, deep: bool) -> datetime | None:
+    """A listing from above tells nothing of a folder that came after it, nor how much is below what holds such one."""
     places = _with_above(folder)
-    query = f"SELECT folder, as_of_ms FROM listings WHERE deep AND folder IN ({', '.join('?' * len(places))})"
-    for above, as_of_ms in db.execute(query, places).fetchall():
-        db.execute("DELETE FROM listings WHERE folder = ? AND deep", (above,))
-        levels = [(place, as_of_ms) for place in places if place.startswith(above)]
-        db.executemany("INSERT OR IGNORE INTO listings VALUES (?, 0, ?)", levels)
+    marks = ", ".join("?" * len(places))
+    rows = db.execute(f"SELECT folder, deep, as_of_ms FROM listings WHERE folder IN ({marks})", places).fetchall()
+    top, since_ms = max(((path, as_of_ms) for path, kind, as_of_ms in rows if kind == _UNSEEN), default=("", 0))
+    if deep:
+        query = "SELECT 1 FROM listings WHERE deep = ? AND folder > ? AND folder < ? LIMIT 1"
+        if db.execute(query, (_UNSEEN, folder, folder + BEYOND)).fetchone() is not None:
+            return None
+    telling = [
+        as_of_ms
+        for path, kind, as_of_ms in rows
+        if (kind == _DEEP or (kind == _LEVEL and path == folder and not deep))
+        and (not top or (len(path) >= len(top) and as_of_ms >= since_ms))
+    ]
+    return _moment(max(telling)) if telling else None
+
+
+def _note_unseen(db: sqlite3.Connection, paths: Iterable[str], as_of: datetime) -> None:
+    """What was known of an earlier folder of this name went with it."""
+    rows = [(path, path + BEYOND) for path in paths]
+    db.executemany("DELETE FROM listings WHERE folder >= ? AND folder < ?", rows)
+    db.executemany("INSERT INTO listings VALUES (?, ?, ?)", ((path, _UNSEEN, _ms(as_of)) for path, _ in rows))
 
 
 def _add_folders(db: sqlite3.Connection, paths: Iterable[str]) -> None:
@@ -349,13 +379,18 @@ def _add_folders(db: sqlite3.Connection, paths: Iterable[str]) -> None:
 def _drop_empty(db: sqlite3.Connection, paths: Iterable[str]) -> None:
     query = """DELETE FROM folders WHERE path = :path
         AND NOT EXISTS (SELECT 1 FROM objects WHERE key >= :path AND key < :end)"""
-    db.executemany(query, ({"path": path, "end": path + BEYOND} for path in paths))
+    rows = [{"path": path, "end": path + BEYOND} for path in paths]
+    db.executemany(query, rows)
+    query = f"""DELETE FROM listings WHERE folder = :path AND deep = {_UNSEEN}
+        AND NOT EXISTS (SELECT 1 FROM folders WHERE path = :path)"""
+    db.executemany(query, rows)
 
 
 def _remove_folder(db: sqlite3.Connection, path: str) -> None:
     span = (path, path + BEYOND)
     db.execute("DELETE FROM objects WHERE key >= ? AND key < ?", span)
     db.execute("DELETE FROM folders WHERE path >= ? AND path < ?", span)
+    db.execute("DELETE FROM listings WHERE folder >= ? AND folder < ?", span)
 
 
 def _last_numbers(db: sqlite3.Connection) -> tuple[int, int]:

@@ -21,12 +21,17 @@ class Paths:
         self.transfer_locks = home / "transfers"
         self.events = home / "events.db"
         self.settings = home / "settings.json"
+        self.home_mark = self.runs / ".home-id"  # runs that were sent from here are known by it, also without records
         self.prices = home / "prices.toml"
+        self.rules = home / "rules.toml"
+        self.notices = home / "notices"  # that a webhook did not take yet; those that it took, for a while
+        self.tracked_numbers = home / "tracked-numbers.json"
         self.lab = home / "lab"
         self.bundles = home / "bundles"
         self.adopted = home / "adopted"  # code on its way from OBS; what is left in it may be deleted
         self.index = home / "index"  # what is known of buckets; may be deleted at any time
         self.templates = home / "templates"
+        self.script_fixes = home / "script-fixes"  # what scripts were before they were fixed, for Undo
         self.offers = home / "offers"  # what accounts offered last; may be deleted at any time
         self.dragged = home / "dragged"  # files on their way to another program; may be deleted a while after
         self.app_log = home / "log" / "traindeck.log"
@@ -45,6 +50,10 @@ class Paths:
 
     def run_log(self, run_id: str, task: str) -> Path:
         return self.run(run_id) / "log" / f"{task}.log"
+
+    def run_rules(self, run_id: str) -> Path:
+        """What rules have done about its log."""
+        return self.run(run_id) / "log" / "rules.json"
 
     def make(self) -> AppError | None:
         """Create the folder for the owner alone; the answer is why nothing can be written in one that is there.

@@ -17,6 +17,7 @@ _ORDERS = {
     RunSort.ENDED: "coalesce(ended, '9')",
     RunSort.ACCOUNT: "profile COLLATE NOCASE",
 }
+_LONGEST_NUMBER = 12
 _SEARCHED = "(name, id, spec, note, tags, reason, job_id)"
 
 
@@ -32,7 +33,10 @@ def statement(query: RunQuery, wanted_columns: str = "*") -> tuple[str, dict[str
     for word in query.words:
         mark = value(f"%{_plain(word)}%")
         columns = _SEARCHED.strip("()").split(", ")
-        wanted.append("(" + " OR ".join(f"{column} LIKE {mark} ESCAPE '!'" for column in columns) + ")")
+        hits = [f"{column} LIKE {mark} ESCAPE '!'" for column in columns]
+        if word.isdecimal() and len(word) <= _LONGEST_NUMBER:
+            hits.append(f"number = {value(int(word))}")
+        wanted.append(f"({' OR '.join(hits)})")
     if query.states:
         wanted.append(f"state IN ({', '.join(value(state.value) for state in query.states)})")
     if query.account is not None:

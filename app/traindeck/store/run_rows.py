@@ -12,8 +12,8 @@ from typing import Any
 
 from traindeck.domain import errors as kept_errors
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import AcceptedFinding, CheckLevel
+from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job import Isolation, Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import Text, text

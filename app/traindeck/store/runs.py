@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
@@ -21,8 +23,20 @@ from traindeck.store.run_rows import column, row_of, run_of
 
 Result = TypeVar("Result")
 _AT_ONCE = 500
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _KEPT_IN_FOLDER = frozenset({"job_id", "note", "tags", "starred", "spec", "bundle"})
 """What is worth the folder's own record beside the end of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsOutline:
+    """Which runs there are, as of one moment, without reading each."""
+
+    over_numbers: array[int]
+    over_ids: Sequence[str]
+    """Of those that are over, the newest first."""
+    read: Sequence[Run]
+    """All that are not over, and the others that were asked for."""
 
 
 class RunStore:
@@ -134,23 +148,44 @@ class RunStore:
             (before, before, -1 if limit is None else limit),
         )
 
+    async def outline(self, newest: int, wanted: Iterable[str] = ()) -> RunsOutline:
+        """With the newest so many, and with these."""
+        marks, ids = ", ".join("?" for _ in OVER), tuple(wanted)
+
+        def work(db: sqlite3.Connection) -> RunsOutline:
+            found = db.execute(f"SELECT number, id FROM runs WHERE state IN ({marks}) ORDER BY number DESC", OVER)
+            numbers, over = array("q"), []
+            for number, run_id in found:
+                numbers.append(number)
+                over.append(run_id)
+            live = db.execute(f"SELECT * FROM runs WHERE state NOT IN ({marks}) ORDER BY number DESC", OVER)
+            read = [run_of(row) for row in live]
+            return RunsOutline(numbers, over, (*read, *_those(db, dict.fromkeys((*over[:newest], *ids)))))
+
+        return await self._read(work)
+
+    async def those(self, run_ids: Sequence[str]) -> list[Run]:
+        """In any order; one that is gone is left out."""
+        return await self._read(lambda db: _those(db, run_ids))
+
     async def live(self) -> list[Run]:
         marks = ", ".join("?" for _ in OVER)
         return await self._select(f"WHERE state NOT IN ({marks}) ORDER BY number DESC", OVER)
 
     async def since(self, moment: datetime) -> list[Run]:
         """Those of which something may have been after it."""
-        when = moment.astimezone(UTC).isoformat()
-        return await self._select(
-            "WHERE ended IS NULL OR julianday(ended) >= julianday(?) ORDER BY number DESC", (when,)
-        )
+        marks, when = ", ".join("?" for _ in OVER), moment.astimezone(UTC).isoformat()
+        # Of one that is over without a time, it was so when the service last answered.
+        last = "julianday(coalesce(ended, checked, created)) >= julianday(?)"
+        return await self._select(f"WHERE state NOT IN ({marks}) OR {last} ORDER BY number DESC", (*OVER, when))
 
     async def matching(self, beginning: str) -> list[Run]:
+        """By number, id or name; of the last two a beginning is enough."""
         # A range, not LIKE: it uses the index and takes every character as it is.
         end = beginning + "\U0010ffff"
         return await self._select(
-            "WHERE (id >= ? AND id < ?) OR (name >= ? AND name < ?) ORDER BY number DESC",
-            (beginning, end, beginning, end),
+            "WHERE (id >= ? AND id < ?) OR (name >= ? AND name < ?) OR number = ? ORDER BY number DESC",
+            (beginning, end, beginning, end, int(beginning) if _NUMBER.fullmatch(beginning) else 0),
         )
 
     async def with_job(self, job_id: str) -> Run | None:
@@ -198,6 +233,31 @@ class RunStore:
         """For those who have the runs already."""
         sql, values = statement(query, "id")
         return await self._read(lambda db: [str(run_id) for (run_id,) in db.execute(sql, values)])
+
+    async def ours_among(self, job_ids: Iterable[str], names: Iterable[str]) -> tuple[set[str], set[str]]:
+        """Those of these jobs that have a run, by their ids and by the names of the runs."""
+
+        def among(db: sqlite3.Connection, column: str, given: Iterable[str]) -> set[str]:
+            wanted, found = list(dict.fromkeys(given)), set[str]()
+            for start in range(0, len(wanted), _AT_ONCE):
+                part = wanted[start : start + _AT_ONCE]
+                marks = ", ".join("?" for _ in part)
+                found |= {
+                    str(one) for (one,) in db.execute(f"SELECT {column} FROM runs WHERE {column} IN ({marks})", part)
+                }
+            return found
+
+        return await self._read(lambda db: (among(db, "job_id", job_ids), among(db, "name", names)))
+
+    async def accounts(self) -> list[str]:
+        """All that have runs."""
+        sql = "SELECT DISTINCT profile FROM runs ORDER BY profile"
+        return await self._read(lambda db: [str(name) for (name,) in db.execute(sql)])
+
+    async def tags(self) -> list[str]:
+        """All that some run has."""
+        sql = "SELECT DISTINCT value FROM runs, json_each(tags) WHERE tags != '[]' AND json_valid(tags) ORDER BY value"
+        return await self._read(lambda db: [str(tag) for (tag,) in db.execute(sql)])
 
     async def metric_names(self) -> list[str]:
         """All numbers that were measured."""
@@ -305,6 +365,15 @@ def _forgotten() -> NotFound:
 def _one(db: sqlite3.Connection, run_id: str) -> Run | None:
     row = db.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
     return run_of(row) if row else None
+
+
+def _those(db: sqlite3.Connection, run_ids: Iterable[str]) -> list[Run]:
+    ids, found = list(run_ids), []
+    for start in range(0, len(ids), _AT_ONCE):
+        part = ids[start : start + _AT_ONCE]
+        marks = ", ".join("?" for _ in part)
+        found += [run_of(row) for row in db.execute(f"SELECT * FROM runs WHERE id IN ({marks})", part)]
+    return found
 
 
 def _note(db: sqlite3.Connection, run: Run) -> None:

@@ -9,9 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, Conflict, NotFound
-from traindeck.domain.jobs.form_field import nearest
-from traindeck.domain.jobs.form_fields import BY_NAME
-from traindeck.domain.jobs.job_template import JobTemplate
+from traindeck.domain.jobs.form.form_field import nearest
+from traindeck.domain.jobs.form.form_fields import BY_NAME
+from traindeck.domain.jobs.form.job_template import JobTemplate
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, move_new, our_folder, text_in, write_whole

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from traindeck.domain.errors import AppError, InvalidInput, KeysRefused
-from traindeck.domain.jobs.file_values import to_toml_value
-from traindeck.domain.jobs.form_field import FieldKind
-from traindeck.domain.jobs.form_fields import BY_NAME
+from traindeck.domain.jobs.form.file_values import to_toml_value
+from traindeck.domain.jobs.form.form_field import FieldKind
+from traindeck.domain.jobs.form.form_fields import BY_NAME
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, count_text, text
@@ -33,6 +33,13 @@ class CheckFix:
     changes: tuple[tuple[str, Any], ...] = ()
     """Fields of JobSpec with their new values; a channel is `outputs:train_url`, and its value a place."""
     creates: ObjectPath | None = None
+    script_fix: str = ""
+    """What it would change in the scripts, by its name there; its diff is shown first."""
+
+    @property
+    def is_silence(self) -> bool:
+        """It mends nothing: the finding is told no more."""
+        return bool(self.changes) and all(name == "silenced_rules" for name, _ in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,10 @@ class CheckFinding:
     line: int | None = None
     as_of: datetime | None = None
     """When the services were asked about it; None: it was found on this computer."""
+    rule: str = ""
+    """Of a script: the rule of “traindeck doctor” that it breaks."""
+    source_line: str = ""
+    """The line itself, without secrets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +202,14 @@ def _entry(one: CheckFinding) -> Mapping[str, object]:
         "file": one.file or None,
         "line": one.line,
         "field": one.field or None,
+        "rule": one.rule or None,
+        "source": one.source_line or None,
         "fixes": [
             {
                 "title": str(fix.words),
                 "changes": {field: _plain(field, value) for field, value in fix.changes},
                 "creates": str(fix.creates) if fix.creates else None,
+                "script_fix": fix.script_fix or None,
             }
             for fix in one.fixes
         ],

@@ -13,6 +13,8 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_OF_RUN = re.compile(r"-\d{4}-\d{4}-[a-z0-9]{4,6}$")
+"""What a run adds to the name of its job; it was a shorter random part once."""
 
 
 class RunState(StrEnum):
@@ -86,6 +88,11 @@ def state_of(phase: str) -> RunState:
 def run_name(job_name: str, when: datetime, random_part: str) -> str:
     """Unique within the service's 64 characters, and still readable in its console."""
     return f"{name_stem(job_name)}-{when:%m%d-%H%M}-{random_part}"
+
+
+def job_name_of(name: str) -> str:
+    """Of the name of a run; one that is not of our making stays as it is."""
+    return _OF_RUN.sub("", name)
 
 
 class Isolation(StrEnum):
@@ -217,6 +224,28 @@ class LiveJobs:
 
     jobs: tuple[RemoteJob, ...] = ()
     is_whole: bool = True  # else there are more than anybody asks for
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedLines:
+    """Whole lines of a log by their ids, which grow; nobody says which byte one begins at."""
+
+    data: bytes
+    first: str
+    last: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Not so where the service had to repair what is not UTF-8."""
+        return "\ufffd".encode() not in self.data
+
+    def follows(self, line: str) -> bool:
+        """Whether they stand behind the one of this id."""
+        if not self.data:
+            return True
+        return all(one.isdecimal() for one in (self.first, self.last, line)) and (
+            int(line) < int(self.first) <= int(self.last)
+        )
 
 
 @dataclass(frozen=True, slots=True)

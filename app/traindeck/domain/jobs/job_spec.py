@@ -77,6 +77,7 @@ class JobSpec:
     boot: str = ""
     command: str = ""
     ignore: tuple[str, ...] = ()
+    silenced_rules: tuple[str, ...] = ()
     local_code_dir: str = ""
     working_dir: str = ""
     algorithm_id: str = ""
@@ -95,6 +96,7 @@ class JobSpec:
     inputs: tuple[Channel, ...] = ()
     outputs: tuple[Channel, ...] = ()
     log_to: str = ""
+    log_copy: bool = False
     parameters: tuple[tuple[str, Scalar], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     checkpoint_folder: str = ""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import RemoteJob
+
+if TYPE_CHECKING:  # the status bar stands before anything of jobs is loaded
+    from traindeck.domain.jobs.job import RemoteJob
 
 
 @dataclass(frozen=True, slots=True)

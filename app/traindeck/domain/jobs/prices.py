@@ -12,9 +12,9 @@ from typing import Any
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.choices import Flavor
+from traindeck.domain.jobs.form.stop_time import stop_hours
 from traindeck.domain.jobs.job import RemoteJob, Run
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.jobs.stop_time import stop_hours
 from traindeck.domain.texts import say, say_count, text
 
 NOTICE_SHARE = 0.8
@@ -229,5 +229,5 @@ def month_lines(month: MonthCost) -> list[str]:
     if month.is_over:
         lines.append(say("The monthly limit is reached: a submission must be confirmed."))
     elif month.is_near:
-        lines.append(say("{percent} % of the monthly limit are used.", percent=int(100 * (month.share or 0))))
+        lines.append(say("{percent} % of the monthly limit is used.", percent=int(100 * (month.share or 0))))
     return lines

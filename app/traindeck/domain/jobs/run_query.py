@@ -43,7 +43,7 @@ class RunQuery:
     """Everything that is asked for must hold; an empty one is all runs, newest first."""
 
     words: tuple[str, ...] = ()
-    """Each somewhere in the name, the ID, the form, the note, the tags or the reason."""
+    """Each somewhere in the name, the ID, the form, the note, the tags or the reason; or it is the number."""
     states: tuple[RunState, ...] = ()
     account: str | None = None
     tags: tuple[str, ...] = ()

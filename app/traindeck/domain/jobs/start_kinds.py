@@ -25,7 +25,7 @@ class StartKind(StrEnum):
 _WORDS = {
     StartKind.PRESET: text("Preset engine"),
     StartKind.IMAGE: text("Custom image"),
-    StartKind.IMAGE_ON_PRESET: text("Custom image with a preset engine"),
+    StartKind.IMAGE_ON_PRESET: text("Custom image and engine"),
     StartKind.ALGORITHM: text("Algorithm of the service"),
 }
 

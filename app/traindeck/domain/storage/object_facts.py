@@ -259,6 +259,21 @@ def class_words(name: str) -> str:
     return say(_CLASSES[name]) if name in _CLASSES else name
 
 
+_CLASS_NAMES = {
+    "STANDARD": text("Standard", "storage class"),
+    "WARM": text("Infrequent Access", "storage class"),
+    "COLD": text("Archive", "storage class"),
+    "DEEP_ARCHIVE": text("Deep Archive", "storage class"),
+    "INTELLIGENT_TIERING": text("Intelligent tiering", "storage class"),
+}
+_CLASS_NAMES |= {"STANDARD_IA": _CLASS_NAMES["WARM"], "GLACIER": _CLASS_NAMES["COLD"]}  # as listings like S3's have it
+
+
+def class_name(name: str) -> str:
+    """A storage class as it is sold, where there is little room; one that is not known is as the service has it."""
+    return say(_CLASS_NAMES[name]) if name in _CLASS_NAMES else name
+
+
 def restore_words(facts: ObjectFacts) -> str:
     """Whether it can be read, for what is or was archived; empty for all others."""
     restore = facts.restore

@@ -41,6 +41,11 @@ class TransferState(Enum):
     def is_over(self) -> bool:
         return self in _OVER
 
+    @property
+    def is_on_hold(self) -> bool:
+        """It goes on when somebody says so, and not before."""
+        return self in (TransferState.READY, TransferState.PAUSED)
+
 
 _OVER = (TransferState.DONE, TransferState.PARTLY, TransferState.FAILED, TransferState.CANCELLED)
 

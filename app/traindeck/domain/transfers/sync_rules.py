@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import count_text, text
@@ -24,6 +24,10 @@ _GRAINS_NS = (2_000_000_000, 1_000_000_000, 1_000_000, 1_000, 100)
 _WRITTEN_NS = 1_000_000
 
 
+IGNORE_BACKEND: Final = "simple"
+"""Python's own expressions: what else may be installed refuses names that are not UTF-8."""
+
+
 class IgnoreRules:
     """Names left out, as .gitignore writes them or because a filter does not take them; a folder ends with a slash."""
 
@@ -34,7 +38,7 @@ class IgnoreRules:
         if said:
             from pathspec import GitIgnoreSpec  # most transfers leave out nothing, and need not wait for it
 
-            self._spec = GitIgnoreSpec.from_lines(said)
+            self._spec = GitIgnoreSpec.from_lines(said, backend=IGNORE_BACKEND)
 
     def leaves_out(self, name: str) -> bool:
         """Of a folder: with all that is in it."""

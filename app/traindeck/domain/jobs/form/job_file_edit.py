@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.file_values import to_toml_value
-from traindeck.domain.jobs.form_field import FieldKind, FormField
-from traindeck.domain.jobs.form_fields import TABLES, whole_table
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.file_values import to_toml_value
+from traindeck.domain.jobs.form.form_field import FieldKind, FormField
+from traindeck.domain.jobs.form.form_fields import TABLES, whole_table
 from traindeck.domain.jobs.job_spec import JobSpec
 
 if TYPE_CHECKING:

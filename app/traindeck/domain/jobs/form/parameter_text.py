@@ -15,6 +15,7 @@ from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.job_spec import Scalar, wire_value
 from traindeck.domain.texts import text
 
+_LAUNCHERS = ("torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch", "deepspeed.launcher")
 _ASSIGNMENT = re.compile(r"\s*-{0,2}([^\s=:]+)\s*[=:]\s*(.*)", re.DOTALL)
 _OPTION = re.compile(r"(?:^|\s)--?[A-Za-z_]")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -107,8 +108,8 @@ def _of_command(pasted: str) -> Iterator[_Piece]:
             text("Close every quotation mark."),
             str(error),
         ) from error
-    first = next((place for place, word in enumerate(words) if _is_name(word)), len(words))
-    place = first
+    start = _behind_the_script(words)
+    place = next((place for place in range(start, len(words)) if _is_name(words[place])), len(words))
     while place < len(words):
         word = words[place]
         place += 1
@@ -122,6 +123,17 @@ def _of_command(pasted: str) -> Iterator[_Piece]:
             place += 1
         else:
             yield _Piece(word, name, True)
+
+
+def _behind_the_script(words: Sequence[str]) -> int:
+    """Options of Python, or of what starts several processes, are no parameters of the job."""
+    if not words or _is_name(words[0]):
+        return 0
+    script = next((place for place, word in enumerate(words) if word.endswith((".py", ".sh"))), len(words))
+    module = words.index("-m") + 1 if "-m" in words[:script] else len(words)
+    if module < script and words[module] not in _LAUNCHERS:
+        return module + 1
+    return script + 1 if script < len(words) else 0
 
 
 def _is_name(word: str) -> bool:

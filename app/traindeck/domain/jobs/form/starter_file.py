@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from traindeck.domain.jobs.form_field import FieldKind, FormField, Prominence
-from traindeck.domain.jobs.form_fields import TABLES, whole_table
+from traindeck.domain.jobs.form.form_field import FieldKind, FormField, Prominence
+from traindeck.domain.jobs.form.form_fields import TABLES, whole_table
 from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.texts import say
 

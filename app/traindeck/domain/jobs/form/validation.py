@@ -11,8 +11,9 @@ from itertools import chain
 
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs.choices import Choices, misfit
-from traindeck.domain.jobs.form_field import nearest
-from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.form.form_field import nearest
+from traindeck.domain.jobs.form.form_fields import FIELDS
+from traindeck.domain.jobs.form.stop_time import stop_time
 from traindeck.domain.jobs.job_spec import (
     PLACE_FIELDS,
     Channel,
@@ -24,7 +25,7 @@ from traindeck.domain.jobs.job_spec import (
     filled_in,
     wire_value,
 )
-from traindeck.domain.jobs.stop_time import stop_time
+from traindeck.domain.jobs.start_kinds import StartKind, start_kind_of
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 
@@ -46,9 +47,13 @@ class FieldError:
     message: Text
 
 
-def validate(spec: JobSpec, offer: Choices | None = None) -> list[FieldError]:
-    """All mistakes that can be seen without asking the service; an offer that is not known refuses nothing."""
-    first = chain(_check_limits(spec), _check_code(spec), _check_engine(spec, offer), _check_machine(spec))
+def validate(spec: JobSpec, offer: Choices | None = None, kind: StartKind | None = None) -> list[FieldError]:
+    """All mistakes that can be seen without asking the service; an offer that is not known refuses nothing.
+
+    `kind`: the way to start that somebody chose, where not much more is filled in yet.
+    """
+    kind = kind or start_kind_of(spec)
+    first = chain(_check_limits(spec), _check_code(spec, kind), _check_engine(spec, offer, kind), _check_machine(spec))
     return [*first, *_check_channels(spec), *_check_parameters(spec), *_check_rest(spec)]
 
 
@@ -77,7 +82,10 @@ def _check_limits(spec: JobSpec) -> Iterator[FieldError]:
             yield FieldError(field.name, mistake)
 
 
-def _check_code(spec: JobSpec) -> Iterator[FieldError]:
+def _check_code(spec: JobSpec, kind: StartKind) -> Iterator[FieldError]:
+    if kind is StartKind.ALGORITHM and not spec.has_algorithm:
+        yield FieldError("algorithm_id", text("Enter the ID of the algorithm."))
+        return
     if spec.has_algorithm:
         if spec.subscription_id and not spec.item_version_id:
             yield FieldError("item_version_id", text("A subscribed algorithm needs the ID of its version."))
@@ -88,7 +96,7 @@ def _check_code(spec: JobSpec) -> Iterator[FieldError]:
             yield from _check_place("code_url", spec.code_url)
     elif not spec.code_folder.strip() and not spec.command:
         yield FieldError("code_folder", text("Select the folder of your code."))
-    if not spec.boot and not spec.command and spec.image and not spec.engine:
+    if not spec.boot and not spec.command and kind is StartKind.IMAGE:
         yield FieldError("command", text("Enter the command that starts the training in the image."))
     elif not spec.boot and not spec.command:
         yield FieldError("boot", text("Select the Python file that starts the training."))
@@ -107,9 +115,13 @@ def _check_alone(spec: JobSpec) -> Iterator[FieldError]:
             yield FieldError(name, text("An algorithm has its own code and engine; leave this empty."))
 
 
-def _check_engine(spec: JobSpec, offer: Choices | None) -> Iterator[FieldError]:
-    if not spec.has_algorithm and not spec.image and not (spec.engine and spec.engine_version):
-        yield FieldError("engine", text("Select an engine and its version, or enter an image."))
+def _check_engine(spec: JobSpec, offer: Choices | None, kind: StartKind) -> Iterator[FieldError]:
+    if kind is not StartKind.ALGORITHM and not spec.image:
+        has_engine = spec.engine and spec.engine_version
+        if kind is not StartKind.PRESET and not spec.command:
+            yield FieldError("image", text("Enter the address of the image."))
+        elif not has_engine and kind is not StartKind.IMAGE:
+            yield FieldError("engine", text("Select an engine and its version, or enter an image."))
     if spec.install_moxing and not (spec.image and spec.engine):
         yield FieldError(
             "install_moxing", text("MoXing can be installed into a custom image on top of an engine only.")
@@ -120,14 +132,20 @@ def _check_engine(spec: JobSpec, offer: Choices | None) -> Iterator[FieldError]:
         return
     engine, flavor = offer.engine_of(spec), offer.flavor_of(spec)
     if spec.engine_version and engine is None:
-        known = [one.version for one in offer.engines if one.name == spec.engine] or [
-            one.version for one in offer.engines
-        ]
-        yield FieldError("engine", _not_offered(spec.engine_version, known))
+        yield FieldError("engine", _wrong_engine(spec, offer))
     if spec.flavor and not spec.pool and flavor is None:
         yield FieldError("flavor", _not_offered(spec.flavor, [one.id for one in offer.flavors]))
     if flavor is not None:
         yield from _check_fit(spec, misfit(engine, flavor), misfit(None, flavor, spec.nodes))
+
+
+def _wrong_engine(spec: JobSpec, offer: Choices) -> Text:
+    """By the word that is wrong: the name where the version is right."""
+    names = [one.name for one in offer.engines if one.version == spec.engine_version]
+    if names:
+        return _not_offered(spec.engine, names)
+    same = [one.version for one in offer.engines if one.name == spec.engine]
+    return _not_offered(spec.engine_version, same or [one.version for one in offer.engines])
 
 
 def _check_fit(spec: JobSpec, of_engine: Text | None, of_nodes: Text | None) -> Iterator[FieldError]:
@@ -194,7 +212,9 @@ def _check_way(field: str, channel: Channel) -> Iterator[FieldError]:
 
 def _check_name(field: str, name: str, seen: set[str]) -> Iterator[FieldError]:
     bare = name.lstrip("-")
-    if bare != name and _PARAMETER.fullmatch(bare):
+    if not name:
+        yield FieldError(field, text("A row has a value but no name."))
+    elif bare != name and _PARAMETER.fullmatch(bare):
         yield FieldError(field, text("Enter the name without dashes: “{name}”.", name=bare))
     elif not _PARAMETER.fullmatch(name):
         yield FieldError(field, text("A name has 1 to 64 letters, digits, “-” or “_”."))

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs.file_values import WrongValueError, from_toml, to_toml_value
-from traindeck.domain.jobs.form_field import FieldKind, FormField, nearest
-from traindeck.domain.jobs.form_fields import FIELDS, TABLES, whole_table
+from traindeck.domain.jobs.form.file_values import WrongValueError, from_toml, to_toml_value
+from traindeck.domain.jobs.form.form_field import FieldKind, FormField, nearest
+from traindeck.domain.jobs.form.form_fields import FIELDS, TABLES, whole_table
+from traindeck.domain.jobs.form.parameter_text import scalar_of
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.jobs.parameter_text import scalar_of
 from traindeck.domain.texts import Text, text
 
 _ALWAYS = ("name", "target", "nodes")

@@ -91,6 +91,8 @@ class Limits:
     lowest: int | None = None
     highest: int | None = None
     choices: tuple[str, ...] = ()
+    choice_words: tuple[Text, ...] = ()
+    """What each of them means, where its name does not say so in every language."""
 
     def mistakes(self, label: Text, value: Any) -> Iterator[Text]:
         if isinstance(value, tuple):

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.form_field import unknown_words
-from traindeck.domain.jobs.form_fields import FIELDS
-from traindeck.domain.jobs.job_file_edit import edited
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.form_field import unknown_words
+from traindeck.domain.jobs.form.form_fields import FIELDS
+from traindeck.domain.jobs.form.job_file_edit import edited
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import text
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from traindeck.domain.jobs.form_field import FieldKind, FormField, FormSection, Limits, Prominence
+from traindeck.domain.jobs.form.form_field import FieldKind, FormField, FormSection, Limits, Prominence
 from traindeck.domain.texts import text
 
 _FOLDER = Limits(r"/.+", text("Enter an absolute path of the container, such as /cache/data."))
 
-EVENTS = (
-    "JobStarted", "JobCompleted", "JobFailed", "JobTerminated", "JobRestarted", "JobHanged", "JobPreempted",
-)  # fmt: skip
+_EVENTS = {
+    "JobStarted": text("The job has started"),
+    "JobCompleted": text("The job has completed"),
+    "JobFailed": text("The job has failed"),
+    "JobTerminated": text("The job was stopped"),
+    "JobRestarted": text("The job was restarted"),
+    "JobHanged": text("The job hangs"),
+    "JobPreempted": text("The job was preempted"),
+}
+"""By what the service calls them; both are shown, since its messages and console have its names."""
+EVENTS = tuple(_EVENTS)
 
 FIELDS: tuple[FormField, ...] = (
     FormField(
@@ -72,6 +80,11 @@ FIELDS: tuple[FormField, ...] = (
         "ignore", text("Excluded from the code"), text("not part of the code"), FormSection.CODE, "code", "ignore",
         FieldKind.LIST, example='["data/", "out/"]',
         prominence=Prominence.FIRST, is_folded=True,
+    ),
+    FormField(
+        "silenced_rules", text("Silenced findings"), text("rules of “traindeck doctor” that are not to be told of"),
+        FormSection.CODE, "checks", "silence", FieldKind.LIST,
+        limits=Limits(r"[a-z0-9-]+", text("Enter names of rules, such as “local-path”.")), example='["local-path"]',
     ),
     FormField(
         "local_code_dir", text("Code directory in the container"),
@@ -167,6 +180,11 @@ FIELDS: tuple[FormField, ...] = (
         prominence=Prominence.FIRST, is_folded=True,
     ),
     FormField(
+        "log_copy", text("Log in the code directory"),
+        text("copies the log to MA_LOG in the code directory while the run is followed"), FormSection.DATA, "logs",
+        "copy", FieldKind.YES_NO, example="true",
+    ),
+    FormField(
         "parameters", text("Running parameters"), text("passed in this order, for example lr = 0.01 as --lr=0.01"),
         FormSection.PARAMETERS, "parameters", kind=FieldKind.PARAMETERS, example="lr = 0.01",
         prominence=Prominence.FIRST,
@@ -201,7 +219,7 @@ FIELDS: tuple[FormField, ...] = (
     FormField(
         "notify_events", text("Notification events"), text("what the service notifies about"),
         FormSection.NOTIFICATIONS, "notifications", "events", FieldKind.LIST, request="/spec/notification/events",
-        limits=Limits(choices=EVENTS), example='["JobCompleted", "JobFailed"]',
+        limits=Limits(choices=EVENTS, choice_words=tuple(_EVENTS.values())), example='["JobCompleted", "JobFailed"]',
     ),
     FormField(
         "extra", text("Other settings"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from traindeck.domain.jobs.form_field import FieldKind, FormField
+from traindeck.domain.jobs.form.form_field import FieldKind, FormField
 from traindeck.domain.jobs.job_spec import (
     Channel,
     ChannelAccess,

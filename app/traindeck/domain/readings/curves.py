@@ -1,0 +1,83 @@
+"""Numbers over a training, in bounded room: however long it lasts, a curve has at most so many points."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MOST_POINTS = 2000
+_UNKNOWN = math.nan
+
+
+class Point(NamedTuple):
+    """One value; what is not known of its place is None, what was no number is None, too."""
+
+    step: float | None
+    epoch: float | None
+    seconds: float | None
+    value: float | None
+
+
+class Series:
+    """One number as it went; when there are too many points, every second one is let go, and from then on taken."""
+
+    __slots__ = ("_columns", "_skipped", "_stride", "count", "highest", "is_finite", "last", "lowest", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.last = self.lowest = self.highest = _UNKNOWN
+        self.count = 0
+        self.is_finite = True
+        """Whether its last value was a number."""
+        self._columns = tuple(array("d") for _ in Point._fields)
+        self._stride, self._skipped = 1, 0
+
+    def add(self, step: float | None, epoch: float | None, seconds: float | None, value: float) -> None:
+        self.count += 1
+        self.is_finite = is_finite = math.isfinite(value)
+        if is_finite:
+            self.last = value
+            # Not a number compares with nothing.
+            if not self.lowest <= value:
+                self.lowest = value
+            if not self.highest >= value:
+                self.highest = value
+        self._skipped += 1
+        # What is no number is never let go: it is what somebody looks for.
+        if self._skipped < self._stride and is_finite:
+            return
+        self._skipped = 0
+        steps, epochs, moments, values = self._columns
+        steps.append(_UNKNOWN if step is None else step)
+        epochs.append(_UNKNOWN if epoch is None else epoch)
+        moments.append(_UNKNOWN if seconds is None else seconds)
+        values.append(value)
+        if len(values) > MOST_POINTS:
+            self._stride *= 2
+            for column in self._columns:
+                del column[1::2]
+
+    def copy(self) -> Series:
+        """As it is now, for another thread."""
+        found = Series(self.name)
+        found.last, found.lowest, found.highest = self.last, self.lowest, self.highest
+        found.count, found.is_finite = self.count, self.is_finite
+        found._columns = self.columns()
+        return found
+
+    def points(self) -> Iterator[Point]:
+        for row in zip(*self._columns, strict=True):
+            yield Point(*(number if math.isfinite(number) else None for number in row))
+
+    def columns(self) -> tuple[array[float], ...]:
+        """Step, epoch, seconds and value, each as an array of its own in which what is not known is NaN."""
+        return tuple(array("d", column) for column in self._columns)
+
+    def values(self, most: int) -> list[float]:
+        """Its numbers evenly taken, for a small picture."""
+        finite = [value for value in self._columns[3] if math.isfinite(value)]
+        if len(finite) <= most:
+            return finite
+        return [finite[at * (len(finite) - 1) // (most - 1)] for at in range(most)]

@@ -28,16 +28,16 @@ log = logging.getLogger(__name__)
 
 _TELL_EVERY_S = 0.1
 STOP_S = 30.0
-_CLOCK_ERROR_S = 2.0
 _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def seen(root: Path) -> LabSight:
     """How it stands, whoever started it."""
-    lab = root_folder.running_lab(root)
+    lab = root_folder.living_lab(root)
     if lab is None:
-        pid = root_folder.silent_pid(root, _is_of_that_time)
-        return LabSight(LabState.STOPPED) if pid is None else LabSight(LabState.SILENT, pid=pid)
+        return LabSight(LabState.STOPPED)
+    if not isinstance(lab, root_folder.RunningLab):
+        return LabSight(LabState.SILENT, pid=lab.pid)
     owner, owner_pid = LabOwner.TERMINAL, None
     if lab.owner is not None:
         owner, owner_pid = LabOwner.WINDOW, _window_above(lab.owner)
@@ -59,16 +59,6 @@ def _window_above(pid: int) -> int:
         if {"lab", "serve"} <= set(process.cmdline()) and (above := process.ppid()) > 1:
             return above
     return pid
-
-
-def _is_of_that_time(pid: int, started: str) -> bool:
-    """Whether the process is the one that wrote this, not a later one with its number."""
-    import psutil
-
-    try:
-        return psutil.Process(pid).create_time() <= datetime.fromisoformat(started).timestamp() + _CLOCK_ERROR_S
-    except (psutil.Error, ValueError):
-        return False
 
 
 def contents(root: Path, token: CancelToken | None = None) -> LabDiskUsage:
@@ -119,6 +109,13 @@ def empty(root: Path, on_file: Callable[[int], None] = lambda _: None) -> None:
         raise LocalTrouble(
             text("The Lab could not be emptied: {reason}", reason=_reason(error)), _what_to_do(error), str(error)
         ) from error
+
+
+def silent(sight: LabSight) -> Conflict:
+    return Conflict(
+        text("The Lab process {pid} is not responding.", pid=sight.pid or "–"),
+        text("It may be starting or stopping. Wait a moment; if nothing changes, end that process."),
+    )
 
 
 def not_ended(detail: str) -> LocalTrouble:
@@ -244,16 +241,13 @@ class LabKeeper:
 
     def _end_what_runs(self) -> None:
         """One that nobody owns; our own has ended before."""
-        if root_folder.running_lab(self.root) is not None:
+        if root_folder.living_lab(self.root) is not None:
             end(self.root)
 
     async def _prepare_end(self) -> None:
         sight = await self.look()
         if sight.state is LabState.SILENT and sight.owner is not LabOwner.OURS:
-            raise Conflict(
-                text("The Lab process {pid} is not responding.", pid=sight.pid or "–"),
-                text("It may be starting or stopping. Wait a moment; if nothing changes, end that process."),
-            )
+            raise silent(sight)
         if sight.state is LabState.RUNNING and not sight.is_ours_to_end:
             raise Conflict(user_words(sight), text("Stop it there, then try again."), f"process {sight.pid}")
         if sight.state is LabState.RUNNING:

@@ -21,18 +21,19 @@ from traindeck.domain.accounts.profiles import LAB, Profile, Provider, Signature
 from traindeck.domain.errors import AppError, Conflict, LocalTrouble, Unreachable
 from traindeck.domain.settings import LAB_IDLE
 from traindeck.domain.texts import spoken, text
-from traindeck.lab.root_folder import running_lab
+from traindeck.lab.root_folder import living_lab
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.own_program import own_program
 from traindeck.runtime.tasks import Listeners
 from traindeck.services.accounts.connections import LabAddress
 
 log = logging.getLogger(__name__)
 
-_START_S = 30.0
-_OTHERS_START_S = 3.0
+_START_S = 120.0  # one that ends before is known at once
+_OTHERS_LOOK_S = 3.0
+_OTHERS_END_S = 60.0
 _LOOK_EVERY_S = 0.05
 _END_S = 8.0
-_STARTS = 5
 _DETAIL_LIMIT = 4000
 # They are meant to outlive whoever started them. Of the whole process: one that ended stays a zombie until its parent
 # asks, whichever link began it.
@@ -133,12 +134,14 @@ class LabLink:
         await self._calls.run(lambda _: _end(process, "detach" if keep_running else "stop"))
 
     async def _started(self) -> LabAddress | None:
-        for _ in range(_STARTS):
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _OTHERS_END_S
+        while loop.time() < end:
             try:
                 found = await self._start()
             except Conflict:
                 # Another program was quicker, or its Lab is just ending.
-                found = await self._found(_OTHERS_START_S)
+                found = await self._found(_OTHERS_LOOK_S)
             if found is not None:
                 return found
         return None
@@ -154,10 +157,10 @@ class LabLink:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     def _running(self) -> LabAddress | None:
-        """The Lab that answers, with the keys of its first account."""
+        """The Lab that lives, with the keys of its first account; whether it answers in time is for its callers."""
         _left_alone.difference_update([process for process in tuple(_left_alone) if process.poll() is not None])
         try:
-            lab, address = running_lab(self._root), self._address
+            lab, address = living_lab(self._root), self._address
             if lab is None or (address is not None and address.instance == lab.instance):
                 return None if lab is None else address
             account = json.loads((self._root / "accounts.json").read_bytes())["accounts"][0]
@@ -225,12 +228,10 @@ class LabLink:
             return {}
 
     def _command(self) -> list[str]:
-        # -P: a file of the user's that is called like a module of Python must not be taken for it.
-        program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "traindeck"]
         python = ["--python", self.python] if self.python else []
         owner = ["--owner-pipe"] if self._life is LabLife.OWNED else []
         return [
-            *program, "--language", spoken(), "lab", "serve", "--json", "--root", str(self._root),
+            *own_program(), "--language", spoken(), "lab", "serve", "--json", "--root", str(self._root),
             "--idle-exit", str(self.idle_exit_s), *python, *owner,
         ]  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from datetime import date
+from datetime import date, timedelta
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -13,26 +14,39 @@ from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
 from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.settings import LOGS_IN_PROJECT, WEBHOOK, WebAddress
 from traindeck.runtime.blocking import CancelToken
 from traindeck.services.jobs.adoption import Adoption
-from traindeck.services.jobs.code_bundles import CodeBundles
-from traindeck.services.jobs.code_limits import CodeLimits
-from traindeck.services.jobs.code_tree import FrozenCode
+from traindeck.services.jobs.code.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_limits import CodeLimits
+from traindeck.services.jobs.code.code_tree import FrozenCode
 from traindeck.services.jobs.comparing import RunComparing
+from traindeck.services.jobs.home_mark import HomeMark
 from traindeck.services.jobs.run_metrics import RunMetrics
 from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Accept, Submission
 from traindeck.services.logs.log_search import LogFinder
+from traindeck.services.logs.project_copies import ProjectCopies
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.notices.log_rules import LogRules
+from traindeck.services.readings.explaining import LogExplaining
+from traindeck.services.readings.run_phases import RunPhases
+from traindeck.services.readings.run_readings import RunReadings
+from traindeck.services.readings.run_resources import RunResources
 from traindeck.services.storage.place_facts import PlaceService
+from traindeck.store.notice_outbox import NoticeOutbox
 from traindeck.store.records import RecordsFile
+from traindeck.store.rule_file import RuleFile
 from traindeck.store.runs import RunStore
+from traindeck.store.tracked_numbers import TrackedNumbers
 
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connection
+    from traindeck.services.http.webhook import Webhook
     from traindeck.services.jobs.billing import Billing
     from traindeck.services.jobs.checks.job_checks import JobChecks
+    from traindeck.services.notices.hang_guard import HangGuard
 
 _OF_CHECKS = ("assembly.lab_pythons", "services.jobs.checks.service_facts", "services.jobs.checks.job_checks")
 
@@ -56,19 +70,44 @@ class RunCore(DataCore):
             self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
         )
         self.submission.limits_of = self._limits_of
+        mark = self.submission.mark_of_home = HomeMark(paths.home_mark, self.disk).read
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
+        self.watch.planes = self.planes
         self.submission.changed.add(self.watch.tell)
+        self.log_copies = ProjectCopies(self.records, self.logs, self.disk, lambda: self.book.value(LOGS_IN_PROJECT))
         self.log_search = LogFinder(self.logs, self.disk)
         self.run_metrics = RunMetrics(self.records, self.logs, self.disk)
         self.watch.measure = self.run_metrics.measure
+        self.explaining = LogExplaining(self.logs, self.disk)
+        self.readings = RunReadings(self.logs, self.explaining, TrackedNumbers(paths.tracked_numbers), self.disk)
+        self.resources = RunResources(connections)
+        self.phases = RunPhases(connections, self.disk)
         self.adoption = Adoption(
-            self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted
+            self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted, self.planes, mark
         )
         self.watch.take_back = self._take_back
         self.comparing = RunComparing(self.records, connections, bundles)
         self.watch.look_at_data = self.comparing.look_at_data
         self.submission.bring_code = self.adoption.bring_code
         self.run_service = RunService(self.records, connections, self.watch, self.transfers, bundles)
+        self.rules = LogRules(
+            RuleFile(paths.rules), self.records, self.logs, self.run_service, self.disk, paths.run_rules
+        )
+
+        # Waiting for somebody's server must not keep the services' calls waiting.
+        self._webhook_calls = pool(owned, 1, "webhook")
+
+    def webhook(self, value: Callable[[WebAddress], str]) -> Webhook:
+        """What tells the user's own program, at the address that the settings have."""
+        from traindeck.services.http.webhook import Webhook
+
+        outbox = NoticeOutbox(self.paths.notices)
+        return Webhook(lambda: value(WEBHOOK), outbox, self._webhook_calls, self.disk)
+
+    def hang_guard(self, wait: Callable[[], timedelta | None], only: str = "") -> HangGuard:
+        from traindeck.services.notices.hang_guard import HangGuard
+
+        return HangGuard(self.records, self.connections, self.watch, self.logs, self.disk, wait, only=only)
 
     async def _limits_of(self, profile: str) -> CodeLimits:
         """As the service has them; the Lab of this home may have others."""

@@ -20,7 +20,7 @@ from traindeck.lab.training.running.process_tree import LIVE_PHASES, ProcessId, 
 _WAIT_S = 5.0
 _TOLD_EVERY = 1000
 # What the Lab makes and can make again; accounts, ports, settings and its own log stay.
-_CONTENT = ("obs", "jobs", "environments", "moxing")
+_CONTENT = ("obs", "jobs", "environments", "moxing", "volumes")
 _ASIDE = "emptied-"
 _OBJECTS = """
 SELECT count(*), coalesce(sum(size), 0) FROM

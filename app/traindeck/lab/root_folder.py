@@ -6,8 +6,8 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,34 +22,41 @@ _ANSWER_BYTES = 64 * 1024
 _FINE = re.compile(rb"HTTP/1\.[01] 2\d\d\b")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _LOOK_EVERY_S = 0.05
+_CLOCK_ERROR_S = 2.0
+_NOTED = frozenset({"obs", "modelarts", "iam", "pid", "started", "instance"})
 
 
 @dataclass(frozen=True, slots=True)
-class RunningLab:
-    """A Lab that answers."""
+class LivingLab:
+    """A Lab whose process is there: what it wrote about itself."""
 
     obs: str
     modelarts: str
     iam: str
     pid: int
     started: str
+    instance: str  # of this start of it, and no other
+
+
+@dataclass(frozen=True, slots=True)
+class RunningLab(LivingLab):
+    """A Lab that answers."""
+
     version: str
     live_jobs: int
     owner: int | None  # the process that ends it with itself
     ends_itself: bool  # when nobody has used it for a while
-    instance: str  # of this start of it, and no other
 
 
 def running_lab(root: Path) -> RunningLab | None:
-    """The Lab of this folder, if one answers."""
+    """The Lab of this folder, if one answers in time; one that does not may be alive all the same."""
     facts = _facts(root)
     status = _status(facts) if facts else None
     if facts is None or status is None:
         return None
     try:
         return RunningLab(
-            **{name: str(facts[name]) for name in ("obs", "modelarts", "iam", "started", "instance")},
-            pid=int(facts["pid"]),
+            **_noted(facts),
             version=str(status["version"]),
             live_jobs=int(status["live_jobs"]),
             owner=status.get("owner"),
@@ -59,12 +66,20 @@ def running_lab(root: Path) -> RunningLab | None:
         return None
 
 
-def silent_pid(root: Path, is_alive: Callable[[int, str], bool]) -> int | None:
-    """The process of a Lab that does not answer; `is_alive` knows it by its number and the time it began."""
+def living_lab(root: Path) -> LivingLab | None:
+    """The Lab of this folder; where none answers, its file and its process say whether there is one.
+
+    Silence alone says nothing: on a loaded machine an answer takes its time.
+    """
+    running = running_lab(root)
+    if running is not None:
+        return running
     facts = _facts(root)
-    if facts is None or not is_alive(int(facts["pid"]), str(facts["started"])):
+    try:
+        lab = LivingLab(**_noted(facts)) if facts else None
+    except (TypeError, ValueError):
         return None
-    return int(facts["pid"])
+    return lab if lab is not None and _is_of_that_time(lab.pid, lab.started) else None
 
 
 def stop(root: Path, within_s: float) -> bool:
@@ -87,8 +102,12 @@ def _facts(root: Path) -> dict[str, Any] | None:
         content = read_json(root / RUNNING)
     except (OSError, ValueError):
         return None
-    needed = {"obs", "modelarts", "iam", "pid", "started", "instance"}
-    return content if isinstance(content, dict) and needed <= content.keys() else None
+    return content if isinstance(content, dict) and content.keys() >= _NOTED else None
+
+
+def _noted(facts: dict[str, Any]) -> dict[str, Any]:
+    """What a Lab wrote about itself, as the fields of its record."""
+    return {name: str(facts[name]) for name in _NOTED if name != "pid"} | {"pid": int(facts["pid"])}
 
 
 def _status(facts: dict[str, Any]) -> dict[str, Any] | None:
@@ -99,6 +118,18 @@ def _status(facts: dict[str, Any]) -> dict[str, Any] | None:
         return None
     is_it = isinstance(status, dict) and status.get("instance") == facts["instance"]
     return status if is_it else None
+
+
+def _is_of_that_time(pid: int, started: str) -> bool:
+    """Whether the process is the one that wrote this, not a later one with its number, nor one that is over."""
+    import psutil  # only where nobody answers
+
+    try:
+        process = psutil.Process(pid)
+        is_old_enough = process.create_time() <= datetime.fromisoformat(started).timestamp() + _CLOCK_ERROR_S
+        return is_old_enough and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, ValueError):
+        return False
 
 
 def _asked(facts: dict[str, Any], method: str, path: str, headers: dict[str, str]) -> bytes:

@@ -33,7 +33,10 @@ _IMAGE = re.compile(r"[A-Za-z0-9][\w.-]*(?::\d+)?(?:/[\w.-]+)*/[\w.-]+(?::[\w.-]
 _HIGHEST_PRIORITY = 3
 _RESERVED_AT_HOME = ("modelarts", "modelarts-dev", "infer")
 _VOLUMES = {"nfs": "nfs_server_path", "pfs": "pfs_path", "obs": "obs_path"}
-_NO_MOUNTS = ("", "/cache", "/home/ma-user/modelarts")
+_NO_MOUNTS = (".", "/cache", "/home/ma-user/modelarts")
+_MAX_NFS = 8
+# Begins the name of a code directory that the image has already.
+_IN_IMAGE = "file://"
 _MAX_VARIABLES = 100
 _MAX_VARIABLE_NAME = 8192
 _MAX_VARIABLE_VALUE = 4096
@@ -49,6 +52,17 @@ class Channel:
     path: ObsPath
     by_variable: bool
     local_dir: PurePosixPath | None = None
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Storage that a job wants to see as a folder; `place` where it is a folder of OBS."""
+
+    kind: str
+    source: str
+    mount: PurePosixPath
+    read_only: bool
+    place: ObsPath | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,7 @@ class JobForm:
     working_dir: PurePosixPath | None
     log: ObsPath | None
     stop_after_hours: int | None
+    volumes: tuple[Volume, ...] = ()
     # As the service of old had it: scripts get the OBS addresses of their channels and carry the files themselves.
     has_obs_urls: bool = False
 
@@ -123,11 +138,13 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
     check_values(parameters)
 
     code, boot_file = None, None
-    if not is_own_launch or text_in(algorithm, "code_dir"):
-        code, files = _code(text_in(algorithm, "code_dir"), buckets, code_entries)
+    code_url = text_in(algorithm, "code_dir")
+    if code_url.startswith(_IN_IMAGE) and text_in(object_in(algorithm, "engine"), "image_url"):
+        boot_file = None if is_own_launch else _boot_in_image(text_in(algorithm, "boot_file"), code_url)
+    elif not is_own_launch or code_url:
+        code, files = _code(code_url, buckets, code_entries)
         boot_file = None if is_own_launch else _boot_file(text_in(algorithm, "boot_file"), code, files)
     check_schedule_policy(object_in(spec, "schedule_policy"))
-    _check_volumes(list_in(spec, "volumes"))
     log_url = text_in(object_in(spec, "log_export_path"), "obs_url")
     return JobForm(
         name=name,
@@ -146,6 +163,7 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
         working_dir=_folder(algorithm, "working_dir", "2859"),
         log=_obs_path(log_url, "log_export_path") if log_url else None,
         stop_after_hours=_stop_after_hours(object_in(spec, "auto_stop")),
+        volumes=_volumes(list_in(spec, "volumes")),
     )
 
 
@@ -199,17 +217,28 @@ def _dedicated(flavor_id: str, pool_id: str, catalogue: Catalogue) -> Flavor:
     return found
 
 
-def _check_volumes(rows: list[Any]) -> None:
-    """Kept with the job as they are told; the Lab mounts none."""
-    mounts = []
+def _volumes(rows: list[Any]) -> tuple[Volume, ...]:
+    volumes = []
     for row in rows:
         kinds = [kind for kind in _VOLUMES if isinstance(row, Mapping) and row.get(kind)]
         volume = object_in(row, kinds[0]) if len(kinds) == 1 else {}
-        if not volume or not text_in(volume, _VOLUMES[kinds[0]]):
+        source = text_in(volume, _VOLUMES[kinds[0]]) if volume else ""
+        if not source:
             raise RefusedError("0104", "every volume needs one of nfs, pfs and obs with its path")
-        mounts.append(text_in(volume, "local_path").rstrip("/"))
-    if not all(mount.startswith("/") and mount not in _NO_MOUNTS for mount in mounts) or len({*mounts}) < len(mounts):
-        raise RefusedError("0104", "every volume needs a local_path of its own that the service does not use itself")
+        read_only = volume.get("read_only")
+        if read_only is not None and not isinstance(read_only, bool):
+            raise RefusedError("0104", "read_only must be true or false")
+        place = _obs_path(source, "a volume") if kinds[0] == "obs" else None
+        written = text_in(volume, "local_path")
+        mount = PurePosixPath(written.rstrip("/"))
+        if not written.startswith("/") or ".." in mount.parts or "\0" in written or str(mount) in _NO_MOUNTS:
+            raise RefusedError("0104", "every volume needs a local_path that the service does not use itself")
+        volumes.append(Volume(kinds[0], source, mount, bool(read_only), place))
+    if len({volume.mount for volume in volumes}) < len(volumes):
+        raise RefusedError("0104", "every volume needs a local_path of its own")
+    if sum(volume.kind == "nfs" for volume in volumes) > _MAX_NFS:
+        raise RefusedError("0104", f"there are more than {_MAX_NFS} volumes of the kind nfs")
+    return tuple(volumes)
 
 
 def _node_count(resource: Mapping[str, Any], flavor: Flavor) -> int:
@@ -285,6 +314,14 @@ def _boot_file(url: str, code: ObsPath, files: set[str]) -> PurePosixPath:
     if not is_inside or not relative.endswith(".py") or relative not in files:
         raise RefusedError("2758", f"the boot file {boot} must be a .py file inside the code directory {code}")
     return PurePosixPath(relative)
+
+
+def _boot_in_image(url: str, code_url: str) -> PurePosixPath:
+    folder = f"{code_url.rstrip('/')}/"
+    path = PurePosixPath(url.removeprefix(_IN_IMAGE))
+    if not url.startswith(folder) or path.suffix != ".py" or ".." in path.parts or not path.is_absolute():
+        raise RefusedError("2758", f"the boot file {url} must be a .py file inside the code directory {code_url}")
+    return path
 
 
 def _stop_after_hours(given: Mapping[str, Any]) -> int | None:

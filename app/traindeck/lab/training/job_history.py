@@ -117,6 +117,10 @@ NO_IMAGE = EventText(
     "The Lab has no containers: it runs the job on this computer, not inside its image.",
     "Lab 没有容器：作业在本机运行，不在其镜像中运行。",
 )
+NO_CODE_OF_IMAGE = EventText(
+    "The code is in the image, which the Lab does not have: {folder} must be there on this computer.",
+    "代码位于镜像中，而 Lab 没有镜像：本机必须有 {folder}。",
+)
 NO_MPI = EventText(
     "The Lab starts the script once on each worker, without mpirun.",
     "Lab 在每个节点上直接启动一次脚本，不使用 mpirun。",
@@ -182,6 +186,21 @@ PACKAGES_NOT_INSTALLED = EventText(
     "[{task}] 无法安装 pip-requirements.txt 中的软件包：{cause}。",
 )
 IGNORED_FIELD = EventText("{name} has no effect in the Lab.", "{name} 在 Lab 中不起作用。")
+VOLUME_MOUNTED = EventText(
+    "{mount} is a folder of this computer that all jobs with the volume {source} share.",
+    "{mount} 是本机上的一个文件夹，由所有使用卷 {source} 的作业共用。",
+)
+VOLUME_OF_OBS = EventText(
+    "{mount} is a copy of {source} from the start of the job: what the job writes there does not go to OBS.",
+    "{mount} 是作业启动时 {source} 的副本：作业写入其中的内容不会上传到 OBS。",
+)
+VOLUME_MISSING = EventText(
+    "The volume {source} is not mounted at {mount}: {reason}.", "卷 {source} 未挂载到 {mount}：{reason}。"
+)
+VOLUME_COPIED = EventText(
+    "[{task}][time used: {seconds:.2f}s] The volume {name} was copied: {files} files, {size_bytes} bytes.",
+    "[{task}][time used: {seconds:.2f}s] 卷 {name} 复制完成：{files} 个文件，{size_bytes} 字节。",
+)
 CODE_DOWNLOAD_STARTED = EventText("[{task}] Downloading the code from {source}.", "[{task}] 正在从 {source} 下载代码。")
 CODE_DOWNLOADED = EventText(
     "[{task}][time used: {seconds:.2f}s] The code was downloaded: {files} files, {size_bytes} bytes.",

@@ -38,6 +38,7 @@ from traindeck.lab.training.running.job_log import add_service_line, signed_link
 from traindeck.lab.training.running.job_outcome import StopReason, Timing, Work, hold, time_limit_s
 from traindeck.lab.training.running.process_tree import end_orphans
 from traindeck.lab.training.running.runner import JobRun
+from traindeck.lab.training.running.volumes import Mounts, mounts_of
 from traindeck.lab.training.running.worker_places import Sandbox, log_name
 from traindeck.runtime.resources import resource
 
@@ -208,6 +209,7 @@ class JobService:
             containers=self._containers,
             uploads=self._uploads,
             timing=self.timing,
+            mounts=self._mounts(account, form, sandbox, python, means),
         )
         run = JobRun(work, self._queue.ended)
         run.held_by = held_by
@@ -277,9 +279,11 @@ class JobService:
     def _with_algorithm(self, account: LabAccount, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The request as if it brought with it what it takes from an algorithm it names."""
         given = object_in(body, "algorithm")
-        if text_in(given, "subscription_id"):
-            raise RefusedError("2755", "the subscribed algorithm does not exist")
-        algorithm_id = text_in(given, "id")
+        subscription_id = text_in(given, "subscription_id")
+        if subscription_id and not text_in(given, "item_version_id"):
+            raise RefusedError("2755", "a subscribed algorithm needs its item_version_id")
+        # Nothing is sold here: an account counts as subscribed to each of its algorithms, in any version.
+        algorithm_id = text_in(given, "id") or subscription_id
         if not algorithm_id:
             return body
         return {**body, "algorithm": in_job(self.algorithms.one(account.project_id, algorithm_id), given)}
@@ -319,9 +323,16 @@ class JobService:
             work.tell(events.CONTAINER_PATHS)
         if job.document["algorithm"]["engine"].get("image_url"):
             warnings.append(events.NO_IMAGE)
+            if form.code is None and form.boot_file is not None:
+                warnings.append(events.NO_CODE_OF_IMAGE.of(folder=form.boot_file.parent))
         if form.engine.name in MPI_ENGINES:
             warnings.append(events.NO_MPI)
-        ignored = [name for name in ("volumes", "notification") if spec.get(name)]
+        for volume, _ in work.mounts.folders:
+            told = events.VOLUME_MOUNTED if volume.place is None else events.VOLUME_OF_OBS
+            work.tell(told.of(mount=volume.mount, source=volume.source))
+        for volume, reason in work.mounts.missing:
+            warnings.append(events.VOLUME_MISSING.of(mount=volume.mount, source=volume.source, reason=reason))
+        ignored = ["notification"] if spec.get("notification") else []
         places = work.sandbox.worker(form.tasks[0])
         for name in ("local_code_dir", "working_dir"):
             folder = getattr(form, name)
@@ -332,6 +343,14 @@ class JobService:
             ignored.append("local_dir")
         for warning in (*warnings, *(events.IGNORED_FIELD.of(name=name) for name in ignored)):
             work.tell(warning, level="Warning")
+
+    def _mounts(
+        self, account: LabAccount, form: JobForm, sandbox: Sandbox, python: Path | EventText, means: Means
+    ) -> Mounts:
+        if not form.volumes:
+            return Mounts()
+        places = self._containers.places(python) if isinstance(python, Path) else None
+        return mounts_of(form, sandbox, self._root, account.project_id, means.tool, places)
 
     def _python(self, form: JobForm) -> tuple[Path | EventText, Means, EventText | None]:
         """The Python of the job, how it is kept apart, and what keeps it from seeing the service's folders."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import Check
 from traindeck.domain.errors import Conflict
+from traindeck.domain.settings import SETTINGS, WebAddress
 from traindeck.domain.texts import text
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.services.diagnosis.computer import all_versions
@@ -102,10 +104,16 @@ def _findings(checks: Sequence[Check]) -> str:
 def _kept(paths: Paths) -> Iterator[tuple[str, str]]:
     """Settings hold no secret; the log neither, and both are looked through all the same."""
     if paths.settings.exists():
-        yield "settings.json", _end_of(paths.settings)
+        yield "settings.json", _without_addresses(_end_of(paths.settings))
     logs = sorted(paths.app_log.parent.glob("*.log"), key=lambda log: log.name) if paths.app_log.parent.exists() else []
     for log in logs[:_MOST_LOGS]:
         yield f"log/{log.name}", _end_of(log)
+
+
+def _without_addresses(settings: str) -> str:
+    """A web address of the user's may let in whoever knows it."""
+    keys = "|".join(re.escape(one.key) for one in SETTINGS if isinstance(one, WebAddress))
+    return re.sub(rf'("(?:{keys})": ")[^"\n]+', r"\1…", settings)
 
 
 def _end_of(file: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import tempfile
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,16 @@ from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.files import local_errors, our_folder
+from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.accounts.connections import Connection, Connections
-from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_upload import CodePlaces
+from traindeck.services.jobs.home_mark import has_mark
 from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.modelarts.documents import remote_job
 from traindeck.services.jobs.run_watch import JobsSeen, RunWatch
+from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers import Transfers
 
 if TYPE_CHECKING:
@@ -44,6 +50,8 @@ class Adoption:
     disk: BlockingCalls
     folder: Path
     """Where code that is brought here stands until it is frozen."""
+    planes: Planes
+    mark_of_home: Callable[[], Awaitable[str]]
     clock: Clock = utc_now
 
     async def adopt(self, job_id: str, profile: str) -> Run:
@@ -67,16 +75,14 @@ class Adoption:
         return await self._take_in(connection, document)
 
     async def take_back(self, seen: JobsSeen) -> None:
-        """After the records were lost: this computer's jobs are told from others' by where their code is."""
+        """After the records were lost: the jobs of this home are told from others' by the mark beside their code."""
         lost = await self.records.lost_at()
         if not await self.is_due(seen.profile, lost):
             return
         connection = await self.connections.open(seen.profile)
         known = await self.records.job_ids(seen.profile)
         async for jobs in connection.training.all_jobs():
-            for job in jobs:
-                if job.id in known or not is_ours(job):
-                    continue
+            for job in await self._of_this_home(seen.profile, [job for job in jobs if job.id not in known]):
                 document = await connection.training.document(job.id)
                 if document is not None:
                     await self._take_in(connection, document)
@@ -85,6 +91,18 @@ class Adoption:
     async def is_due(self, profile: str, lost_at: str) -> bool:
         """Whether the jobs of this account were not looked through since then."""
         return bool(lost_at) and await self.records.fact(_DONE + profile) != lost_at
+
+    async def _of_this_home(self, profile: str, jobs: Sequence[RemoteJob]) -> list[RemoteJob]:
+        manifests = [(job, manifest) for job in jobs if (manifest := _manifest_of(job)) is not None]
+        if not manifests:
+            return []
+        mark = await self.mark_of_home()
+
+        async def look(plane: DataPlane) -> list[bool]:
+            return list(await gather_or_raise(has_mark(plane, manifest, mark) for _, manifest in manifests))
+
+        marked = await self.planes.run(profile, look)
+        return [job for (job, _), is_ours in zip(manifests, marked, strict=True) if is_ours]
 
     async def bring_code(self, run: Run) -> Run:
         """The same run with its code frozen here, so that it can be run again as it is now in OBS."""
@@ -134,9 +152,11 @@ class Adoption:
         return run
 
 
-def is_ours(job: RemoteJob) -> bool:
-    """Made by a TrainDeck: its code is in a folder of its own, named like it."""
-    return f"/{_CODE}/{job.name}/" in job.code_url and bool(job.name)
+def _manifest_of(job: RemoteJob) -> ObjectPath | None:
+    """Of a job that a TrainDeck made: its code is in a folder of its own, named like it."""
+    if not job.name or f"/{_CODE}/{job.name}/" not in job.code_url or not (url := _url(job.code_url)):
+        return None
+    return CodePlaces(ObjectPath.parse(url).as_folder()).manifest
 
 
 def _url(code_dir: str) -> str:

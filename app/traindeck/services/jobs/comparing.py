@@ -18,7 +18,7 @@ from traindeck.domain.texts import text
 from traindeck.runtime.clock import Clock, utc_now
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_bundles import CodeBundles
 
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore

@@ -18,9 +18,9 @@ from traindeck.domain.texts import count_text, text
 from traindeck.domain.transfers.local_names import HERE, local_part, part_of
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_errors, our_opener
-from traindeck.services.jobs.code_bundles import CodeBundles, CodeText
-from traindeck.services.jobs.code_changes import CodeChanges, CodeSide, changes_between
-from traindeck.services.jobs.code_manifests import Bundle, FrozenFile
+from traindeck.services.jobs.code.code_bundles import CodeBundles, CodeText
+from traindeck.services.jobs.code.code_changes import CodeChanges, CodeSide, changes_between
+from traindeck.services.jobs.code.code_manifests import Bundle, FrozenFile
 from traindeck.services.transfers.placing import Folders, put_in_place
 
 if TYPE_CHECKING:

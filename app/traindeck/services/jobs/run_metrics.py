@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.jobs.log_metrics import LogMetrics
 from traindeck.domain.jobs.run_query import Metric
+from traindeck.domain.readings.log_reader import LogReader
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.logs.log_files import LogFile
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.readings.shipped import progress_patterns
+from traindeck.services.readings.whole_log import read_values
 
 if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
 
-_MOST_READ = 256 << 20
-_BLOCK = 1 << 20
-
 
 @dataclass(eq=False, slots=True)
 class RunMetrics:
-    """The first worker speaks for all; of a log of gigabytes the newest part counts."""
+    """The first worker speaks for all."""
 
     records: RunStore
     logs: RunLogs
@@ -39,18 +38,7 @@ class RunMetrics:
 
 
 def _measured(file: LogFile, token: CancelToken) -> Mapping[str, Metric]:
-    metrics = LogMetrics()
-    for lines in _lines(file, max(0, file.size() - _MOST_READ), token):
-        metrics.take(lines)
-    return metrics.found
-
-
-def _lines(file: LogFile, offset: int, token: CancelToken) -> Iterator[list[bytes]]:
-    rest = b""
-    while block := file.read(offset, _BLOCK):
-        token.check()
-        offset += len(block)
-        *lines, rest = (rest + block).replace(b"\r", b"\n").split(b"\n")
-        rest = rest[-_BLOCK:]  # a line without an end is no line
-        yield lines
-    yield [rest]
+    reader = LogReader(progress_patterns())
+    read_values(reader, file.read, file.size(), token)
+    reader.end()
+    return reader.reading().metrics

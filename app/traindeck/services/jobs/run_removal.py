@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Kind, Order
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_bundles import CodeBundles
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfers
 
@@ -52,13 +53,13 @@ class RunRemoval:
     transfers: Transfers
     bundles: CodeBundles
 
-    async def look(self, run_id: str) -> RemovalPlan:
-        """Raises Conflict for a run that goes on."""
+    async def look(self, run_id: str, together: Collection[str] = ()) -> RemovalPlan:
+        """Raises Conflict for a run that goes on; `together`: the runs that are to be removed with it."""
         run = await self.records.existing(run_id)
         is_damaged = run.state is RunState.UNKNOWN and not run.job_id
         if not run.state.is_over and not is_damaged:
             raise Conflict(text("“{name}” has not ended yet.", name=run.name), text("Stop it first, then delete it."))
-        others = [other for other in await self.records.using_bundle(run.bundle) if other != run.id]
+        others = set(await self.records.using_bundle(run.bundle)) - {run.id, *together}
         local_files, local_bytes = await self._local(run) if not others else (0, 0)
         code, trouble = _own_code(run), None
         files = size = 0

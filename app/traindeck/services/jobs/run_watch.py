@@ -19,18 +19,22 @@ from traindeck.domain.errors import (
     AppError,
     KeysRefused,
     LocalTrouble,
+    NoRight,
     NotFound,
     ServiceTrouble,
     Unreachable,
 )
 from traindeck.domain.jobs.job import LAB_ENDED, LiveJobs, RemoteJob, Run, RunState
 from traindeck.runtime.clock import Clock, delays, utc_now
-from traindeck.runtime.tasks import Listeners, TaskScope, set_within
+from traindeck.runtime.tasks import Listeners, TaskScope, gather_or_raise, set_within
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.run_changes import changes, is_news
+from traindeck.services.jobs.run_log_source import RunLogSource
+from traindeck.services.logs.log_source import Ending
 from traindeck.services.logs.run_logs import RunLogs
 
 if TYPE_CHECKING:
+    from traindeck.services.storage.planes import Planes
     from traindeck.store.runs import RunStore
 
 log = logging.getLogger(__name__)
@@ -39,7 +43,10 @@ _LAB_PACE_S = (0.3, 1.0)
 _CLOUD_PACE_S = (3.0, 30.0)
 _HIDDEN_S = 10.0
 _LIST_EVERY_S = 2.0
-_LINGER = timedelta(seconds=60)
+LINGER_S = 60.0
+_LINGER = timedelta(seconds=LINGER_S)
+_GIVE_UP = timedelta(minutes=10)
+_UNFINISHED = timedelta(days=1)
 _RETRIES_S = (1.0, 60.0)
 _SETTLE_S = (20.0, 300.0)
 
@@ -56,7 +63,7 @@ class WatchedAccount:
     """That failed, one after the other."""
     next_look: datetime | None = None
     lingering: dict[str, datetime] = field(default_factory=dict)
-    """Until when the log of a run that is over is looked for once more."""
+    """Until when the log of a run that is over may still grow."""
     jobs: LiveJobs | None = None
     """All of it that are not over, as of the last answer; None: nobody asked, or it cannot be asked for all."""
     retries: Iterator[float] | None = None
@@ -98,6 +105,8 @@ class RunWatch:
     """Whether the records can be written, or what became of them, is another thing than before."""
     log_trouble: AppError | None = None
     """Why logs are not kept now; the service has them."""
+    planes: Planes | None = None
+    """The way to the files of logs in their folders, where the service gives no link."""
     accounts: dict[str, WatchedAccount] = field(default_factory=lambda: defaultdict(WatchedAccount))
     _known: dict[str, Run] = field(default_factory=dict)
     _records_trouble: AppError | None = None
@@ -132,6 +141,14 @@ class RunWatch:
         self._known.pop(run_id, None)
         self.gone.tell(run_id)
 
+    async def finish_log(self, run: Run) -> None:
+        """Fetch what is missing of the log of a run that is over, as soon as its account answers."""
+        if run.state.is_over and run.job_id and not await self.logs.are_whole(run):
+            self._known.setdefault(run.id, run)
+            lag = _LINGER if run.profile != LAB else timedelta()
+            self.accounts[run.profile].lingering.setdefault(run.id, (run.ended or run.created) + lag)
+            self.wake()
+
     async def until_over(self, run_id: str) -> Run:
         ended: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
 
@@ -147,6 +164,7 @@ class RunWatch:
         """Watch until cancelled. Also sees what other programs do to the same records."""
         async with TaskScope(lambda name, error: log.error("%s: %s", name, error)) as scope:
             retries = delays(*_RETRIES_S, self.chance)
+            scope.start("finish logs", self._finish_logs)
             while True:
                 self._woken.clear()
                 try:
@@ -158,7 +176,8 @@ class RunWatch:
                 retries = delays(*_RETRIES_S, self.chance)
                 self._tell_records_trouble(None)
                 await self._look_after_records()
-                watched = {run.profile for run in live if _is_watched(run)} | {*+self._looked_at}
+                lingering = {name for name, account in self.accounts.items() if account.lingering}
+                watched = {run.profile for run in live if _is_watched(run)} | {*+self._looked_at} | lingering
                 for profile in watched:
                     scope.start(f"watch {profile}", partial(self._watch, profile))
                 if self.look_at_data is not None:
@@ -168,6 +187,12 @@ class RunWatch:
                 if any(run.state.is_open for run in live):
                     scope.start("settle", self._keep_settling)
                 await set_within(self._woken, _LIST_EVERY_S)
+
+    async def _finish_logs(self) -> None:
+        """Those of runs that ended when the program did; of the Lab's there was nothing to wait for."""
+        for run in await self.records.since(self.clock() - _UNFINISHED):
+            if run.profile != LAB:
+                await self.finish_log(run)
 
     async def _look_after_records(self) -> None:
         """What waits for room on the disk is written as soon as there is some; each day has its copy."""
@@ -231,8 +256,6 @@ class RunWatch:
             asked_for = 0.0
             try:
                 runs = [run for run in await self.records.live() if run.profile == profile and _is_watched(run)]
-                now = self.clock()
-                account.lingering = {run_id: until for run_id, until in account.lingering.items() if until > now}
                 if not runs and not account.lingering and not self._looked_at[profile]:
                     account.jobs = None  # nobody asks any more, so nobody knows
                     return
@@ -281,7 +304,8 @@ class RunWatch:
                 # What is not among the live ones has ended, or was deleted, or has a phase of a newer service.
                 job = live.get(run.job_id) or await connection.training.show(run.job_id)
                 account.last_answer = self.clock()
-                news |= await self._look_at(connection, account, run, job)
+                has_news, log_error = await self._look_at(connection, account, run, job)
+                news, first_trouble = news | has_news, first_trouble or log_error
             except AppError as error:
                 if _concerns_all(error):
                     raise
@@ -289,8 +313,15 @@ class RunWatch:
                 first_trouble = first_trouble or error
         for run_id, until in list(account.lingering.items()):
             known = self._known.get(run_id)
-            if known is not None:
+            if known is None:
+                del account.lingering[run_id]
+                continue
+            try:
                 news |= await self._linger(connection, account, known, until)
+            except AppError as error:
+                if _concerns_all(error):
+                    raise
+                first_trouble = first_trouble or error
         if first_trouble is not None:
             raise first_trouble
         return news
@@ -314,15 +345,18 @@ class RunWatch:
             await self.take_back(seen)
         return found.jobs, None
 
-    async def _look_at(self, connection: Connection, account: WatchedAccount, run: Run, job: RemoteJob | None) -> bool:
+    async def _look_at(
+        self, connection: Connection, account: WatchedAccount, run: Run, job: RemoteJob | None
+    ) -> tuple[bool, AppError | None]:
+        """Whether there is news, and what kept its log away."""
         after = changes(run, job, self.clock(), is_lab=connection.profile.is_lab)
-        grown = False
-        if job is not None:
-            # The log is fetched after the state was asked for: when that says over, the log is whole.
-            grown = await self._fetch_logs(connection, run, is_last=job.state.is_over)
-            # The cloud's last upload of a log lags behind the end by up to a minute; the Lab's does not.
-            if job.state.is_over and (not connection.profile.is_lab or self.log_trouble is not None):
-                account.lingering[run.id] = self.clock() + _LINGER
+        is_over = job is None or job.state.is_over
+        # The log is fetched after the state was asked for: when that says over, the Lab's log is whole. The cloud's
+        # last upload of a log lags behind the end by up to a minute.
+        end = Ending.OVER if is_over and connection.profile.is_lab else Ending.LIVE
+        grown, log_error = await self._fetch_logs(connection, run, end)
+        if is_over and not await self.logs.are_whole(run):
+            account.lingering[run.id] = self.clock() + (timedelta() if connection.profile.is_lab else _LINGER)
         if job is not None and job.state in _WITHOUT_A_REASON and not job.exit_message and after["reason"] != LAB_ENDED:
             after["reason"] = await self._reason(connection, run) or after["reason"]
         changed = is_news(run, after)
@@ -330,7 +364,7 @@ class RunWatch:
             if job is not None and job.state.is_over:
                 await self._measure(run)  # before it is over for those who wait for that
             await self._become(run, **after)
-        return grown or changed
+        return grown or changed, log_error
 
     async def _reason(self, connection: Connection, run: Run) -> str:
         """From the events of the job; that they cannot be had takes nothing away."""
@@ -343,31 +377,42 @@ class RunWatch:
             return ""
 
     async def _linger(self, connection: Connection, account: WatchedAccount, run: Run, until: datetime) -> bool:
-        grown = await self._fetch_logs(connection, run, is_last=True)
-        if self.log_trouble is not None:
-            account.lingering[run.id] = max(until, self.clock() + _LINGER)  # the service has it for long
-        elif grown:
+        """One more look at the log of a run that is over, until it is whole."""
+        late = self.clock() - until
+        end = Ending.OVER if connection.profile.is_lab else Ending.LIVE
+        if late >= timedelta():
+            end = Ending.LAST if late < _GIVE_UP else Ending.WITH_WHAT_THERE_IS
+        grown, error = await self._fetch_logs(connection, run, end)
+        if error is not None:
+            raise error
+        if self.log_trouble is None and await self.logs.are_whole(run):
+            del account.lingering[run.id]
             await self._measure(run)
         return grown
 
-    async def _fetch_logs(self, connection: Connection, run: Run, *, is_last: bool) -> bool:
-        grown = False
-        trouble: AppError | None = None
-        for task in run.tasks:
-            chunk = await connection.training.log_tail(run.job_id, task)
-            if chunk is None:
-                continue
-            part = partial(connection.training.log_part, run.job_id, task)
-            try:
-                grown |= bool(await self.logs.take(run.id, task, chunk, part, is_last=is_last))
-            except LocalTrouble as error:
-                # What state the job is in counts more; the log stays where it is.
-                log.warning("keeping the log of %s: %s %s", run.name, error, error.detail)
-                trouble = error
+    async def _fetch_logs(self, connection: Connection, run: Run, end: Ending) -> tuple[bool, AppError | None]:
+        """Whether there is more of any of them, and what kept the service from giving one; the others are fetched."""
+        found = await gather_or_raise(self._fetch_log(connection, run, task, end) for task in run.tasks)
+        errors = [error for _, error in found if error is not None]
+        trouble = next((error for error in errors if isinstance(error, LocalTrouble)), None)
         if (trouble is None) != (self.log_trouble is None):
             self.log_trouble = trouble
             self.connection_state.tell(run.profile)
-        return grown
+        remote = next((error for error in errors if not isinstance(error, LocalTrouble)), None)
+        if remote is not None and _concerns_all(remote) and not isinstance(remote, NoRight):
+            raise remote
+        return any(grown for grown, _ in found), remote
+
+    async def _fetch_log(
+        self, connection: Connection, run: Run, task: str, end: Ending
+    ) -> tuple[bool, AppError | None]:
+        source = RunLogSource(connection.training, self.planes, run, task)
+        try:
+            return await self.logs.look(run.id, task, source, end), None
+        except AppError as error:
+            # What state the job is in counts more; the log stays where it is.
+            log.warning("the log of %s: %s %s", run.name, error, error.detail)
+            return False, error
 
     async def _measure(self, run: Run) -> None:
         if self.measure is None:

@@ -13,7 +13,7 @@ from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import count_text, text
 from traindeck.services.accounts.connections import Connections
-from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_bundles import CodeBundles
 from traindeck.services.jobs.run_code import RunCode
 from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_outputs import RunOutputs
@@ -49,7 +49,7 @@ class RunService:
         self.kept_code = RunCode(self.records, self.bundles)
 
     async def find(self, reference: str) -> Run:
-        """By id, by any unique beginning of id or name, or the last one."""
+        """By the number in the list, by id, by any unique beginning of id or name, or the last one."""
         if reference == LAST:
             newest = await self.records.all(1)
             if newest:
@@ -57,6 +57,7 @@ class RunService:
             raise NotFound(text("No runs yet."), text("Submit one with “traindeck job submit FILE”."))
         found = await self.records.matching(reference)
         exact = [run for run in found if reference in (run.id, run.name)]
+        exact = exact or [run for run in found if reference == str(run.number)]
         found = exact or found
         if not found:
             raise NotFound(
@@ -83,10 +84,13 @@ class RunService:
         if run.state.is_over and run.state.is_remote:
             return run
         if not run.state.is_remote:
-            raise Conflict(
-                text("“{name}” has no job that could be stopped.", name=run.name),
-                text("Its state is {state}.", state=run.state.value),
-            )
+            hint = text("Its state is {state}.", state=run.state_words)
+            if run.state.is_open:
+                hint = text(
+                    "Its state is {state}. “traindeck job wait {run}” finds out what became of it; "
+                    "“traindeck job rm {run}” deletes its record.", state=run.state_words, run=run.id,
+                )  # fmt: skip
+            raise Conflict(text("“{name}” has no job that could be stopped.", name=run.name), hint)
         connection = await self.connections.open(run.profile)
         await connection.training.stop(run.job_id)
         if run.state.can_stop:

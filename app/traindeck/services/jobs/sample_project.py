@@ -9,7 +9,7 @@ from pathlib import Path
 
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import Conflict
-from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text

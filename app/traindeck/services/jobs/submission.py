@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 import random
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
@@ -23,10 +22,10 @@ from traindeck.domain.errors import (
     Throttled,
     Unexpected,
 )
-from traindeck.domain.jobs import job_file, validation
 from traindeck.domain.jobs.checks import AcceptedFinding, CheckReport
 from traindeck.domain.jobs.code_choice import CodeOf
-from traindeck.domain.jobs.job import RemoteJob, Run, RunState, run_name
+from traindeck.domain.jobs.form import job_file, validation
+from traindeck.domain.jobs.job import RemoteJob, Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, exact_words, text
@@ -34,12 +33,13 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, delays, utc_now
 from traindeck.runtime.tasks import Listeners, safely
 from traindeck.services.accounts.connections import Connection, Connections
-from traindeck.services.jobs.code_bundles import NO_CODE, CodeBundles, CodeLook
-from traindeck.services.jobs.code_limits import LimitsOf, of_the_service
-from traindeck.services.jobs.code_manifests import Bundle
-from traindeck.services.jobs.code_tree import FrozenCode
-from traindeck.services.jobs.code_upload import CodePlaces, OnStage, place_of_blobs, send_code
+from traindeck.services.jobs.code.code_bundles import NO_CODE, CodeBundles, CodeLook
+from traindeck.services.jobs.code.code_limits import LimitsOf, of_the_service
+from traindeck.services.jobs.code.code_manifests import Bundle
+from traindeck.services.jobs.code.code_tree import FrozenCode
+from traindeck.services.jobs.code.code_upload import CodePlaces, OnStage, place_of_blobs, send_code
 from traindeck.services.jobs.locks import held
+from traindeck.services.jobs.run_names import unused_name
 from traindeck.services.storage.planes import Planes
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ log = logging.getLogger(__name__)
 LOOK_UPS_S = (2.0, 5.0, 10.0, 20.0, 40.0)
 """When to look whether a request without an answer arrived, in seconds after it was lost."""
 
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 _THROTTLED_S = (1.0, 60.0)
 _THROTTLED_AT_MOST_S = 300.0
@@ -77,6 +76,11 @@ def _quiet(_: Text) -> None:
 async def nobody_accepts(_: object) -> bool:
     """Nobody is there who could be asked."""
     return False
+
+
+async def no_mark() -> str:
+    """Nobody tells the runs of one home from those of another."""
+    return ""
 
 
 _STOPPED = text("Stopped before the job was submitted.")
@@ -117,6 +121,7 @@ class Submission:
     accept: Accept = nobody_accepts
     accept_beside: AcceptBeside = nobody_accepts
     limits_of: LimitsOf = of_the_service
+    mark_of_home: Callable[[], Awaitable[str]] = no_mark
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
     bring_code: Callable[[Run], Awaitable[Run]] | None = None
@@ -146,10 +151,11 @@ class Submission:
         *,
         stage: OnStage = _quiet,
         accept: Accept | None = None,
+        parent: str = "",
     ) -> Run:
-        """Freeze, upload, send. The run is in the records from the first moment on."""
+        """Freeze, upload, send. The run is in the records from the first moment on; `parent`: the run it is like."""
         chosen = self.profile_for(spec, profile)
-        return await self._submit(spec, base, chosen, "", safely(stage), accept or self.accept)
+        return await self._submit(spec, base, chosen, parent, safely(stage), accept or self.accept)
 
     async def look(self, spec: JobSpec, base: Path, profile: str | None = None) -> CodeLook:
         """At the code that would be submitted, and what of it would be sent."""
@@ -321,10 +327,9 @@ class Submission:
         stage: OnStage,
     ) -> Run:
         now = self.clock()
-        chance = random.SystemRandom()
-        name = run_name(spec.name, now.astimezone(), "".join(chance.choices(_ALPHABET, k=4)))
+        run_id, name = await unused_name(self.records, spec.name, now)
         run = Run(
-            id=secrets.token_hex(4),
+            id=run_id,
             number=0,
             name=name,
             profile=profile,
@@ -346,7 +351,7 @@ class Submission:
         async def upload(connection: Connection) -> None:
             if bundle is not NO_CODE:
                 folder = ObjectPath.parse(run.code_url)
-                await send_code(self.planes, connection, self.bundles, bundle, folder, stage)
+                await send_code(self.planes, connection, self.bundles, bundle, folder, await self.mark_of_home(), stage)
 
         try:
             stage(text("Connecting…"))

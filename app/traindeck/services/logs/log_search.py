@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from traindeck.domain.jobs.job import Run
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.services.logs.bounded_expression import BoundedExpression
 from traindeck.services.logs.log_files import LogFile
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.logs.wanted import Wanted, expression_of
 
 MOST_OF_ONE = 16 << 20
 MOST_OF_ALL = 1 << 30
@@ -41,10 +43,10 @@ class LogFinder:
 
     async def find(self, words: str, runs: Sequence[Run]) -> LogHits:
         """As typed, in capitals or not."""
-        pattern = re.compile(re.escape(words).encode(), re.IGNORECASE)
-        return await self._disk.run(lambda token: self._find(pattern, runs, token))
+        return await self._disk.run(lambda token: self._find(words, runs, token))
 
-    def _find(self, pattern: re.Pattern[bytes], runs: Sequence[Run], token: CancelToken) -> LogHits:
+    def _find(self, words: str, runs: Sequence[Run], token: CancelToken) -> LogHits:
+        pattern = BoundedExpression(expression_of(Wanted(words)), typed=words)
         hits, left, is_whole = [], MOST_OF_ALL, True
         for run in runs:
             for worker in run.tasks:
@@ -60,14 +62,14 @@ class LogFinder:
         return LogHits(tuple(hits), is_whole)
 
 
-def _last_line(file: LogFile, first: int, pattern: re.Pattern[bytes]) -> str | None:
+def _last_line(file: LogFile, first: int, pattern: BoundedExpression) -> str | None:
     """From the end on, because that is what most look for."""
     for data in _backwards(file, first):
-        matches = list(pattern.finditer(data))
-        if matches:
-            at = matches[-1]
-            begin = max(data.rfind(b"\n", 0, at.start()) + 1, at.end() - _LONGEST_LINE)
-            end = data.find(b"\n", at.end())
+        last = deque(pattern.spans(data), maxlen=1)
+        if last:
+            first_byte, behind = last[0]
+            begin = max(data.rfind(b"\n", 0, first_byte) + 1, behind - _LONGEST_LINE)
+            end = data.find(b"\n", behind)
             line = data[begin : min(end if end >= 0 else len(data), begin + _LONGEST_LINE)]
             return line.decode(errors="replace").rstrip("\r")
     return None

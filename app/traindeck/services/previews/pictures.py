@@ -44,11 +44,11 @@ def picture_steps(source: ByteSource, form: str, head: bytes) -> Steps:
             text("The picture has {size}; those up to {most} are shown.", size=size_words(size),
                  most=size_words(MOST_BYTES))
         )  # fmt: skip
-    width, height = _dimensions(form, head)
+    width, height = dimensions(form, head)
     content = head if len(head) == size else b""
     if not width and not content:
         content = head + (yield from need(source, len(head), size - len(head)))
-        width, height = _dimensions(form, content)
+        width, height = dimensions(form, content)
     if width < 1 or height < 1:
         raise damaged("a picture without width or height")
     if width * height > MOST_PIXELS:
@@ -61,7 +61,7 @@ def picture_steps(source: ByteSource, form: str, head: bytes) -> Steps:
     yield PicturePage(form, width, height, content)
 
 
-def _dimensions(form: str, content: bytes) -> tuple[int, int]:
+def dimensions(form: str, content: bytes) -> tuple[int, int]:
     """Zero where they are not in these bytes."""
     try:
         match form:

@@ -24,6 +24,8 @@ from traindeck.services.storage.listing import KeyRange, Piece, Sweep, pieces_of
 if TYPE_CHECKING:
     from traindeck.store.object_index import ObjectIndex
 
+_MOST_NEW = 100
+"""Of more folders than this a listing of all above them is less."""
 _STALE = timedelta(minutes=10)
 """A listing that was stopped longer ago is begun anew: its beginning would no longer be true."""
 
@@ -59,11 +61,17 @@ class BucketListing:
         found, changed, has_folders = 0, 0, False
         async with aclosing(pieces_of(source, ObjectPath(self._bucket, folder))) as pieces:
             async for piece in pieces:
-                changed += await self._calls.run(partial(self._keep_level, folder, piece))
+                changed += await self._calls.run(partial(self._keep_level, folder, piece, began))
                 found += len(piece.rows) + len(piece.folders)
                 has_folders = has_folders or bool(piece.folders)
                 on_progress(ListingProgress(found, changed))
         await self._calls.run(lambda _: self.index.note_listed(folder, deep=not has_folders, as_of=began))
+
+    async def list_new(self, folder: str, on_progress: OnListingProgress) -> None:
+        """One level once more, and what is below the folders that came since all was listed, so that counts hold."""
+        await self.list_level(folder, on_progress)
+        for path in await self._calls.run(lambda _: self.index.unseen(folder, _MOST_NEW)):
+            await self.list_below(path, on_progress)
 
     async def list_below(self, folder: str, on_progress: OnListingProgress) -> None:
         """Everything below a folder; one that was stopped is gone on with."""
@@ -88,8 +96,8 @@ class BucketListing:
                     self._left[folder] = (began, sweep.left)
             await self._calls.run(lambda _: self.index.note_listed(folder, deep=True, as_of=began))
 
-    def _keep_level(self, folder: str, piece: Piece, _: CancelToken) -> int:
-        return self.index.replace_level(folder, piece.after, piece.upto, piece.rows, piece.folders)
+    def _keep_level(self, folder: str, piece: Piece, began: datetime, _: CancelToken) -> int:
+        return self.index.replace_level(folder, piece.after, piece.upto, piece.rows, piece.folders, began)
 
 
 @dataclass(slots=True, eq=False)

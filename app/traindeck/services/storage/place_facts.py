@@ -11,7 +11,8 @@ from difflib import get_close_matches
 from enum import Enum, auto
 
 from traindeck.domain.errors import InvalidInput, NoRight, NotFound
-from traindeck.domain.storage.objects import Bucket, ObjectPath
+from traindeck.domain.storage.objects import Bucket, ObjectPath, size_words
+from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.services.storage.page_count import PageCount
@@ -46,6 +47,20 @@ class PlaceFacts:
     takes_in: tuple[str, ...] = ()
     """Other names beginning like it: without a slash at its end they are meant, too."""
     nearest: tuple[ObjectPath, ...] = ()
+
+    @property
+    def amount(self) -> Text:
+        """How much there is, in words."""
+        if self.is_object and not self.count:
+            return count_text("{count} object", "{count} objects", 1)
+        size = size_words(self.size_bytes)
+        if not self.is_all:
+            return count_text(
+                "more than {count} object, {size}", "more than {count} objects, {size}", self.count, size=size
+            )
+        if not self.count:
+            return text("empty")
+        return count_text("{count} object, {size}", "{count} objects, {size}", self.count, size=size)
 
 
 class PlaceService:

@@ -19,7 +19,7 @@ from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import markers_among, markers_of, objects_among
 from traindeck.services.transfers.comparing import item_of
-from traindeck.services.transfers.planning import Outline, beside_another
+from traindeck.services.transfers.planning import Outline, copy_beside
 
 _BATCH = 1000
 
@@ -48,9 +48,12 @@ async def plan_chosen(active: ActiveTransfer) -> Outline:
         is_empty = False
         if order.kind is Kind.COPY:
             items = [goals.checked(item_of(row, target[len(root.key) :]), target) for row, target in batch]
-            if order.rules.keeps_existing or order.rules.tells_replaced:
+            if order.rules.keeps_existing or order.rules.tells_replaced or order.rules.compare is not None:
                 there = await objects_among(plane, root.bucket, [target for _, target in batch])
-                items = [beside_another(item, order.rules) if root.key + item.name in there else item for item in items]
+                items = [
+                    copy_beside(item, row, there[target], order.rules) if target in there else item
+                    for item, (row, target) in zip(items, batch, strict=True)
+                ]
         else:
             start = len(source.key)
             items = [item_of(row, row.key[start:], Action.REMOVE) for row, _ in batch]

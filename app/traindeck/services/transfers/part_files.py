@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from io import FileIO
 from pathlib import Path
 
 from traindeck.domain.storage.objects import ObjectPath, ObjectVersion
 from traindeck.domain.transfers.local_names import part_of
 from traindeck.domain.transfers.records import is_plain_md5
-from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.services.storage.wire.data_plane import DataPlane
-from traindeck.services.transfers.digests import damaged, md5
+from traindeck.services.transfers.digests import blocks, damaged, md5
 
 _HELD_BYTES = 4 * 1024 * 1024
 
@@ -25,18 +26,29 @@ class PartFile:
         self._place = place
         self._part = part_of(place, mark)
         with local_errors(self._part):
-            self._file = self._part.open("wb", buffering=0)
+            self._file = self._part.open("w+b", buffering=0)
 
     def write(self, content: bytes) -> None:
         with local_errors(self._part):
             write_all(self._file, content)
 
-    def finish(self, *, is_safe: bool = False) -> None:
-        """`is_safe`: from a power cut, too."""
+    def read_back(self, token: CancelToken) -> bytes:
+        """The MD5 of what is in the file now."""
+        digest = md5()
+        with local_errors(self._part):
+            self._file.seek(0)
+            for block in blocks(self._file, sys.maxsize, token):
+                digest.update(block)
+        return digest.digest()
+
+    def finish(self, *, is_safe: bool = False, modified_ns: int | None = None) -> None:
+        """`is_safe`: from a power cut, too; `modified_ns`: with this time from its first moment on."""
         with local_errors(self._place):
             if is_safe:
                 os.fsync(self._file.fileno())
             self._file.close()
+            if modified_ns is not None:
+                os.utime(self._part, ns=(modified_ns, modified_ns))
             self._part.replace(self._place)
 
     def drop(self) -> None:

@@ -250,12 +250,7 @@ class Planner:
         item = item_of(row, left.name)
         if problem := too_many_parts(left.name, row.size_bytes, self._rules.part_bytes):
             return replace(item, state=ItemState.FAILED, error=problem)
-        if right is None:
-            return item
-        by = self._rules.compare
-        if by is None or remote_and_remote(side_of(row), side_of(right.row), by) is not Verdict.EQUAL:
-            return beside_another(item, self._rules)
-        return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == right.row.etag)
+        return item if right is None else copy_beside(item, row, right.row, self._rules)
 
 
 def _equal(item: Item, by: CompareBy | None) -> Item:
@@ -276,6 +271,14 @@ def kept(item: Item) -> Item:
     """What stands at the target stays."""
     is_open = item.action is not Action.MAKE_FOLDER and item.state is ItemState.QUEUED
     return replace(item, state=ItemState.KEPT) if is_open else item
+
+
+def copy_beside(item: Item, row: ObjectRow, there: ObjectRow, rules: Rules) -> Item:
+    """What becomes of a copy within the service where an object stands at its target."""
+    by, is_open = rules.compare, item.state is ItemState.QUEUED
+    if not is_open or by is None or remote_and_remote(side_of(row), side_of(there), by) is not Verdict.EQUAL:
+        return beside_another(item, rules)
+    return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == there.etag)
 
 
 def beside_another(item: Item, rules: Rules) -> Item:

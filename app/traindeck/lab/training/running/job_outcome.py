@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from traindeck.lab.training.running.interpreters import PackageEnvironments
 from traindeck.lab.training.running.job_environment import ObsAccess
 from traindeck.lab.training.running.job_files import GivenUpError, OwnBuckets
 from traindeck.lab.training.running.job_log import MAX_LOG_BYTES, add_service_line
+from traindeck.lab.training.running.volumes import Mounts
 from traindeck.lab.training.running.worker_places import Sandbox
 
 KILLED = 137
@@ -106,6 +107,7 @@ class Work:
     containers: Containers
     uploads: Executor
     timing: Timing
+    mounts: Mounts = field(default_factory=Mounts)
 
     @property
     def id(self) -> str:

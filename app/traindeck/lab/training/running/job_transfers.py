@@ -56,6 +56,7 @@ class Preparation:
                 raise EndedError(failed(form.tasks[0], event))
         for task in form.tasks:
             self._fetch_code(task)
+        self._fill_volumes()
         if form.has_obs_urls:
             work.tell(events.OBS_URLS)
         else:
@@ -69,6 +70,7 @@ class Preparation:
         form, sandbox = self.work.form, self.work.sandbox
         try:
             sandbox.make(form)
+            self.work.mounts.make()
             write_rank_tables(form, sandbox)
             places = self.work.containers.places(self.work.base)
             for task in form.tasks:
@@ -95,6 +97,18 @@ class Preparation:
             self._tell(events.CODE_DOWNLOAD_STARTED.of(task=task, source=code))
             target = self.work.sandbox.worker(task).code(self.work.form)
             self._fetch(task, "the code", code, target, events.CODE_DOWNLOADED)
+
+    def _fill_volumes(self) -> None:
+        """Those of OBS are copied: what the bucket has at the start."""
+        task = self.work.form.tasks[0]
+        for volume, folder in self.work.mounts.of_obs:
+            assert volume.place is not None
+            if next(self.work.buckets.under(volume.place), None) is None and self.work.buckets.has_bucket(
+                volume.place.bucket
+            ):
+                continue  # an empty folder is one, too
+            name = str(volume.mount)
+            self._fetch(task, f"the volume {name}", volume.place, folder, events.VOLUME_COPIED, name)
 
     def _fetch_inputs(self, task: str) -> None:
         for channel in self.work.form.inputs:

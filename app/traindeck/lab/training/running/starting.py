@@ -23,6 +23,7 @@ def start_in_worker(
     if not means.tool:
         return start_process(wanted.command, wanted.folder, wanted.variables, output)
     layers: list[Layer] = work.containers.layers(work.base, work.access.moxing, work.environments.folder_of(python))
+    layers += work.mounts.layers
     if writable is not None:
         layers.append(("own", str(writable), str(writable)))
     hosts = hosts_file(work.form, work.sandbox)

@@ -14,6 +14,7 @@ from traindeck.services.jobs.checks import (
     limits,
     outputs,
     script_files,
+    script_findings,
     template,
 )
 from traindeck.services.jobs.checks.frame import JobCheck
@@ -26,6 +27,7 @@ ALL_CHECKS: tuple[JobCheck, ...] = (
     *code_folder.CHECKS,
     *boot_file.CHECKS,
     *script_files.CHECKS,
+    *script_findings.CHECKS,
     *outputs.CHECKS,
     *inputs.CHECKS,
     *buckets.CHECKS,

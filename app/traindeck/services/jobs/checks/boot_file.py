@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
 from traindeck.domain.jobs.job_spec import JobSpec, usual_boots
-from traindeck.domain.texts import Text, count_text, text
+from traindeck.domain.texts import count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import (
     CheckAnswer,
@@ -21,16 +21,17 @@ from traindeck.services.jobs.checks.frame import (
     not_checked,
     red,
 )
-from traindeck.services.jobs.checks.python_source import (
+from traindeck.services.jobs.code.code_tree import CodeEntry, CodeTree
+from traindeck.services.scripts.fault_words import fault_words
+from traindeck.services.scripts.imports import files_of, folder_of
+from traindeck.services.scripts.python_source import (
     OWN,
     PythonSource,
     PythonVersion,
     SourceFault,
     engine_python,
-    files_of,
     version_words,
 )
-from traindeck.services.jobs.code_tree import CodeEntry, CodeTree
 
 OTHERS_LIMIT_S = 2.0
 """So long the files that the boot file does not import are read; who has thousands need not wait for all."""
@@ -117,22 +118,14 @@ def _good(count: int, version: PythonVersion | None) -> CheckAnswer:
 async def _needed(
     job: CheckedJob, scripts: Mapping[str, CodeEntry], boot: str, version: PythonVersion | None
 ) -> dict[str, PythonSource]:
-    """The boot file and all it imports of this folder, in that order."""
-    start = boot.rpartition("/")[0]
-    start = f"{start}/" if start else ""
-    found: dict[str, PythonSource] = {}
-    wanted = [boot]
-    while wanted:
-        found |= await job.code.sources([scripts[path] for path in wanted], version)
-        imported = (
-            file
-            for path in wanted
-            for one in found[path].imports
-            for file in files_of(one, path, start)
-            if file in scripts and file not in found
-        )
-        wanted = list(dict.fromkeys(imported))
-    return found
+    """The boot file and all it surely imports of this folder, in that order."""
+
+    def imported(path: str, source: PythonSource) -> Iterator[str]:
+        for one in source.imports:
+            if one.is_sure:
+                yield from files_of(one, path, [folder_of(boot)])
+
+    return await job.code.reached_sources(scripts, boot, version, imported)
 
 
 async def _elsewhere(job: CheckedJob, entries: list[CodeEntry], promised: PythonVersion) -> list[CheckAnswer]:
@@ -178,42 +171,8 @@ def _fault(
                 file=path, own=version_words(OWN), python=version_words(version),
             )
         )  # fmt: skip
-    fact, hint = _words(path, source, version)
+    fact, hint = fault_words(path, source.fault, source.words, source.line, version)
     return make(fact, hint, file=path, line=source.line)
-
-
-def _words(path: str, source: PythonSource, version: PythonVersion | None) -> tuple[Text, Text]:
-    line = source.line or "?"
-    match source.fault:
-        case SourceFault.PAGE:
-            return (
-                text("{file} is a web page, not Python.", file=path),
-                text("Download the file itself: on GitHub with “Raw”, on Gitee with “原始数据”."),
-            )
-        case SourceFault.NOTEBOOK:
-            return (
-                text("{file} is a Jupyter notebook, not Python.", file=path),
-                text("Export it: jupyter nbconvert --to script NOTEBOOK"),
-            )
-        case SourceFault.NULS:
-            return (
-                text("{file}, line {line}: there are zero bytes in it.", file=path, line=line),
-                text("It is damaged or not a text file. Restore it, or save it again as UTF-8."),
-            )
-        case SourceFault.ENCODING:
-            said = text("{file}, line {line}: it is not UTF-8.", file=path, line=line)
-            if source.words:
-                said = text(
-                    "{file}, line {line}: it is {encoding}, not UTF-8.", file=path, line=line, encoding=source.words
-                )
-            return said, text("Save it as UTF-8. Python does not read it as it is.")
-    return (
-        text(
-            "{file}, line {line}: {problem} ({python})",
-            file=path, line=line, problem=source.words, python=version_words(version or OWN),
-        ),
-        text("Correct the line: the job would end at once."),
-    )  # fmt: skip
 
 
 _CODE = frozenset({"code_folder", "ignore", "boot", "command", "code_url"})

@@ -10,8 +10,8 @@ from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
-from traindeck.services.jobs.code_rules import LARGE_BYTES, RuleSource
-from traindeck.services.jobs.code_tree import CodeEntry, EntryKind
+from traindeck.services.jobs.code.code_rules import LARGE_BYTES, RuleSource
+from traindeck.services.jobs.code.code_tree import CodeEntry, EntryKind
 
 RECOMMENDED_BYTES = 50_000_000
 """Above this the service advises against it: every worker copies it before it starts."""
@@ -69,8 +69,8 @@ async def _size(job: CheckedJob) -> Iterable[CheckAnswer]:
             file_size=size_words(largest.size_bytes),
         )  # fmt: skip
         return [amber(fact, _EXCLUDE, field="code_folder")]
-    fact = text("{summary}, {levels} levels deep.", summary=tree.summary(), levels=max(1, total.depth))
-    return [green(fact)]
+    depth = count_text("{count} level deep", "{count} levels deep", max(1, total.depth))
+    return [green(text("{summary}, {depth}.", summary=tree.summary(), depth=depth))]
 
 
 async def _large(job: CheckedJob) -> Iterable[CheckAnswer]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.choices import Choices
-from traindeck.domain.jobs.validation import FieldError, validate
+from traindeck.domain.jobs.form.validation import FieldError, validate
 from traindeck.domain.texts import Text, text
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, green, levels, red
 
@@ -20,7 +20,7 @@ ELSEWHERE = frozenset({
 
 def mistakes(job: CheckedJob, *fields: str, offer: Choices | None = None) -> list[CheckAnswer]:
     """Of these fields and of their rows."""
-    return [_said(error) for error in validate(job.spec, offer) if _name(error) in fields]
+    return [_said(error) for error in validate(job.spec, offer, job.kind) if _name(error) in fields]
 
 
 def _said(error: FieldError) -> CheckAnswer:
@@ -40,7 +40,7 @@ async def _look(fields: frozenset[str], good: Text, job: CheckedJob) -> Iterable
 async def _look_at_others(job: CheckedJob) -> Iterable[CheckAnswer]:
     """What no other check has taken: a mistake is never left unsaid."""
     taken = ELSEWHERE.union(*(fields for _, _, fields, _ in _FIELDS))
-    others = [_said(error) for error in validate(job.spec) if _name(error) not in taken]
+    others = [_said(error) for error in validate(job.spec, kind=job.kind) if _name(error) not in taken]
     return others or [green(text("Nothing is wrong with them."))]
 
 

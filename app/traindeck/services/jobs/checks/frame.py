@@ -17,7 +17,8 @@ from traindeck.runtime.tasks import safely
 
 if TYPE_CHECKING:
     from traindeck.domain.jobs.choices import Flavor
-    from traindeck.domain.jobs.job_template import JobTemplate
+    from traindeck.domain.jobs.form.job_template import JobTemplate
+    from traindeck.domain.jobs.start_kinds import StartKind
     from traindeck.services.jobs.billing import SubmissionCost
     from traindeck.services.jobs.checks.code_facts import CodeFacts
     from traindeck.services.jobs.checks.lab_limits import AskLabPython
@@ -51,6 +52,8 @@ class CheckedJob:
     template_of: AskTemplate | None = None
     is_again: bool = False
     """It was sent before, with this very code."""
+    kind: StartKind | None = None
+    """The way to start that was chosen, where somebody chose one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class CheckAnswer:
     field: str = ""
     file: str = ""
     line: int | None = None
+    rule: str = ""
+    source_line: str = ""
 
 
 def green(fact: Text, *, field: str = "") -> CheckAnswer:
@@ -179,6 +184,8 @@ async def _findings(check: JobCheck, job: CheckedJob) -> Sequence[CheckFinding]:
             one.file,
             one.line,
             service.as_of,
+            one.rule,
+            one.source_line,
         )
         for one in answers
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.storage.objects import bytes_of, size_words
-from traindeck.domain.texts import Text, count_text, text
+from traindeck.domain.texts import text
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.jobs.checks.frame import (
     CheckAnswer,
@@ -46,7 +46,7 @@ async def _input(job: CheckedJob, place: JobPlace) -> CheckAnswer:
         return red(fact, text("Upload your data, or select the folder it is in."), field=place.field)
     if found.takes_in and not found.is_object:
         return _ambiguous(place, found)
-    return green(text("{place}: {amount}", place=str(place.whole), amount=_amount(found)), field=place.field)
+    return green(text("{place}: {amount}", place=str(place.whole), amount=found.amount), field=place.field)
 
 
 def _missing(place: JobPlace, found: PlaceFacts) -> CheckAnswer:
@@ -63,17 +63,6 @@ def _ambiguous(place: JobPlace, found: PlaceFacts) -> CheckAnswer:
     fact = text("“{name}” also matches {names}.", name=place.whole.name, names=names)
     hint = text("End it with a slash, so that only this folder is meant.")
     return amber(fact, hint, place.at(place.whole.as_folder()), field=place.field)
-
-
-def _amount(found: PlaceFacts) -> Text:
-    if found.is_object and not found.count:
-        return count_text("{count} object", "{count} objects", 1)
-    size = size_words(found.size_bytes)
-    if not found.is_all:
-        return count_text(
-            "more than {count} object, {size}", "more than {count} objects, {size}", found.count, size=size
-        )
-    return count_text("{count} object, {size}", "{count} objects, {size}", found.count, size=size)
 
 
 async def _room(job: CheckedJob) -> Iterable[CheckAnswer]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.checks import CheckFix, use_place
-from traindeck.domain.jobs.form_field import nearest
+from traindeck.domain.jobs.form.form_field import nearest
 from traindeck.domain.jobs.job_spec import PLACE_FIELDS, ChannelStyle, JobSpec, fields_in, filled_in
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs.checks.form_mistakes import mistakes

@@ -39,7 +39,7 @@ async def _python(job: CheckedJob) -> Iterable[CheckAnswer]:
         return [not_checked(text("Not checked: this Lab is on another computer."))]
     python = await job.lab_python(job.spec.engine_version)
     if python.problem:
-        hint = text("Select a Python in the settings of the Lab, or in its lab.toml.")
+        hint = text("Correct lab.toml, or select a Python in the settings of the Lab.")
         return [red(text("{problem}", problem=python.problem), hint)]
     return [green(text("The Lab runs it with Python {version}: {place}", version=python.version, place=python.place))]
 

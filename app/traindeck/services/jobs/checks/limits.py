@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
 from traindeck.domain.jobs.choices import Flavor
+from traindeck.domain.jobs.form.stop_time import stop_time
 from traindeck.domain.jobs.prices import MonthCost, money_words
-from traindeck.domain.jobs.stop_time import stop_time
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.form_mistakes import mistakes
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, not_checked

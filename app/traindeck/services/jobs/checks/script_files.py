@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
-from traindeck.services.jobs.code_tree import CodeTree
+from traindeck.services.jobs.code.code_tree import CodeTree
+from traindeck.services.scripts.rules.shell_files import crlf_words
+from traindeck.services.scripts.script_tree import REQUIREMENTS
 
-REQUIREMENTS = "pip-requirements.txt"
 _MOST_READ = 1 << 20
 _MOST_SCRIPTS = 200
 
@@ -41,8 +42,7 @@ async def _shell(job: CheckedJob) -> Iterable[CheckAnswer]:
     said = []
     for path in scripts[:_MOST_SCRIPTS]:
         if b"\r\n" in await job.code.content(path, _MOST_READ):
-            fact = text("{file}: its line endings are those of Windows (CRLF).", file=path)
-            hint = text("Save it with LF, for example: sed -i 's/\\r$//' {file}", file=path)
+            fact, hint = crlf_words(path)
             is_started = path.rpartition("/")[2] in job.spec.command
             said.append((red if is_started else amber)(fact, hint, file=path, line=1))
     good = count_text(

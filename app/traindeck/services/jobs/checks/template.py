@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel
-from traindeck.domain.jobs.form_fields import BY_NAME
-from traindeck.domain.jobs.job_template import JobTemplate
+from traindeck.domain.jobs.form.form_fields import BY_NAME
+from traindeck.domain.jobs.form.job_template import JobTemplate
 from traindeck.domain.texts import Text, text
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, green, levels, red
 

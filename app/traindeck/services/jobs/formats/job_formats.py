@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.form_fields import FIELDS
-from traindeck.domain.jobs.job_format import JobFormat
-from traindeck.domain.jobs.job_spec import JobSpec, Target
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.form_fields import FIELDS
+from traindeck.domain.jobs.form.job_format import JobFormat
+from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.services.jobs.formats.ma_cli import from_ma_cli, to_ma_cli
 from traindeck.services.jobs.formats.old_service import from_old_service, is_of_old_service, to_old_service
-from traindeck.services.jobs.modelarts.adoption import spec_of
+from traindeck.services.jobs.formats.reading import ReadJob, json_of
+from traindeck.services.jobs.formats.rest import from_rest
 from traindeck.services.jobs.modelarts.request import job_request
 
 _SECRET = re.compile(r"secret|token|passw|credential|api_?key|access_?key|(^|_)(ak|sk)$", re.IGNORECASE)
@@ -46,13 +46,22 @@ class WrittenJob:
         return said
 
 
-def read_job(source: str) -> JobSpec:
-    """The form in a file of any kind; raises InvalidInput."""
+def read_job(source: str) -> ReadJob:
+    """The form in a file of any kind, with what of it does not come along; raises InvalidInput."""
+    read = _read(source)
+    empty = _empty_keys(read.spec)
+    if not empty:
+        return read
+    remark = text("Empty in the file, because they may be keys: {names}.", names=", ".join(empty))
+    return replace(read, remarks=(*read.remarks, remark))
+
+
+def _read(source: str) -> ReadJob:
     source = source.removeprefix("\ufeff")
     if source.lstrip().startswith("{"):
         return _of_json(source)
     if re.search(r"^\s*\[", source, re.MULTILINE) and re.search(r"^\s*\[+[\w.]+\]+\s*(#.*)?$", source, re.MULTILINE):
-        return job_file.parse(source)
+        return ReadJob(job_file.parse(source))
     return _of_yaml(source)
 
 
@@ -68,27 +77,19 @@ def write_job(spec: JobSpec, kind: JobFormat) -> WrittenJob:
     return WrittenJob(content, labels, masked)
 
 
-def _of_json(source: str) -> JobSpec:
-    try:
-        document = json.loads(source)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            text("The JSON cannot be read: there is a mistake in line {line}.", line=getattr(error, "lineno", "?")),
-            text("Check quotation marks and commas."),
-            str(error),
-        ) from error
-    if is_of_old_service(document):
-        return from_old_service(document)
-    return spec_of(document, Target.MODELARTS)
+def _of_json(source: str) -> ReadJob:
+    document = json_of(source)
+    return from_old_service(document) if is_of_old_service(document) else from_rest(document)
 
 
-def _of_yaml(source: str) -> JobSpec:
-    spec = from_ma_cli(source)
+def _of_yaml(source: str) -> ReadJob:
+    read = from_ma_cli(source)
     rest = [line.removeprefix(_REST_BEGINS) for line in source.split("\n") if line.startswith(_REST_BEGINS)]
     if not rest:
-        return spec
+        return read
     names, own = rest[0].split(), job_file.parse("\n".join(rest[1:]))
-    return replace(spec, **{field.name: getattr(own, field.name) for field in FIELDS if field.name in names})
+    kept = {field.name: getattr(own, field.name) for field in FIELDS if field.name in names}
+    return replace(read, spec=replace(read.spec, **kept))
 
 
 def _rest(spec: JobSpec, names: tuple[str, ...]) -> str:
@@ -106,11 +107,11 @@ def _escaped(line: str) -> str:
 
 
 def _lost(spec: JobSpec, content: str) -> tuple[str, ...]:
-    back = read_job(content)
+    back = _read(content).spec
     return tuple(field.name for field in FIELDS if getattr(back, field.name) != getattr(spec, field.name))
 
 
-def empty_keys(spec: JobSpec) -> tuple[str, ...]:
+def _empty_keys(spec: JobSpec) -> tuple[str, ...]:
     """What has no value where one would be a key: an export left it out."""
     return tuple(name for name, value in (*spec.parameters, *spec.environment) if _SECRET.search(name) and value == "")
 

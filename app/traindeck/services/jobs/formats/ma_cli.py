@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs.form_field import nearest
+from traindeck.domain.jobs.form.form_field import nearest
+from traindeck.domain.jobs.form.parameter_text import exact_scalar
+from traindeck.domain.jobs.form.stop_time import NO_LIMIT
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Scalar, Target, Volume, VolumeKind, wire_value
-from traindeck.domain.jobs.parameter_text import exact_scalar
-from traindeck.domain.jobs.stop_time import NO_LIMIT
 from traindeck.domain.texts import Text, text
+from traindeck.services.jobs.formats.reading import ReadJob, not_held, told_once
 from traindeck.services.jobs.modelarts.request import VOLUME_KEYS
 
 # An option, and the field that holds the same as text.
@@ -40,11 +41,15 @@ _OTHERS = (
     "train-instance-count", "data-url", "input", "output", "env-variables", "parameters", "volumes",
 )  # fmt: skip
 _DATA = "data_url"
+# Of the program and of no job.
+_OF_THE_PROGRAM = ("config-file", "debug", "profile", "quiet", "yaml-file")
 
 
-def from_ma_cli(source: str) -> JobSpec:
+def from_ma_cli(source: str) -> ReadJob:
     """The form of such a file; raises InvalidInput, with the line where that is known."""
-    content = {str(key).replace("_", "-"): value for key, value in _content(source).items()}
+    content = told_once([(str(key).replace("_", "-"), value) for key, value in _content(source).items()])
+    left = [key for key in _OF_THE_PROGRAM if key in content]
+    content = {key: value for key, value in content.items() if key not in left}
     known = [*_PLAIN, *_EXTRA, *_OTHERS]
     for key in content:
         if key not in known:
@@ -61,7 +66,7 @@ def from_ma_cli(source: str) -> JobSpec:
     inputs = [Channel(name, place) for name, place in _rows(content, "input")]
     if _is_told(content, "data-url"):
         inputs.insert(0, Channel(_DATA, _text(content["data-url"], "data-url")))
-    return JobSpec(
+    spec = JobSpec(
         **values,
         target=Target.MODELARTS,
         code_folder="",
@@ -74,6 +79,7 @@ def from_ma_cli(source: str) -> JobSpec:
         volumes=tuple(_volume(row) for row in _list(content.get("volumes"))),
         extra=tuple((_EXTRA[key], json.dumps(str(content[key]))) for key in _EXTRA if _is_told(content, key)),
     )
+    return ReadJob(spec, tuple(not_held(left)))
 
 
 def to_ma_cli(spec: JobSpec) -> str:
@@ -113,11 +119,19 @@ def _told(content: str) -> str:
 
 
 def _content(source: str) -> Mapping[str, Any]:
-    from yaml import BaseLoader, MarkedYAMLError, YAMLError, load
+    from yaml import BaseLoader, MappingNode, MarkedYAMLError, SequenceNode, YAMLError, compose, load
 
     try:
         # Every value as it is written: 1e-3 and 007 are what the script sees.
         content = load(source, BaseLoader)
+        maps = [compose(source, BaseLoader)]
+        while maps:
+            node = maps.pop()
+            if isinstance(node, MappingNode):
+                told_once([(key.value, None) for key, _ in node.value if isinstance(key.value, str)])
+                maps += [value for _, value in node.value]
+            elif isinstance(node, SequenceNode):
+                maps += node.value
     except (YAMLError, RecursionError, ValueError) as error:
         line: object = "?"
         if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
@@ -185,12 +199,12 @@ def _volume(row: object) -> Volume:
         facts = {str(name): str(value) for name, value in row.items()} if isinstance(row, dict) else {}
     kind = next((one for one, key in VOLUME_KEYS.items() if key in facts), None)
     unknown = set(facts) - {*VOLUME_KEYS.values(), "local_path", "read_only"}
-    if kind is None or unknown:
+    read_only = facts.get("read_only", "false").lower()
+    if kind is None or unknown or read_only not in ("true", "false"):
         raise _wrong(
             "volumes", text("text such as {example}", example="local_path=…;nfs_server_path=…;read_only=false")
         )
-    read_only = facts.get("read_only", "false").lower() == "true"
-    return Volume(VolumeKind(kind), facts[VOLUME_KEYS[kind]], facts.get("local_path", ""), read_only)
+    return Volume(VolumeKind(kind), facts[VOLUME_KEYS[kind]], facts.get("local_path", ""), read_only == "true")
 
 
 def _volume_words(volume: Volume) -> str:

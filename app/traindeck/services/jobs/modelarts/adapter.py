@@ -17,19 +17,22 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.jobs.choices import Engine, Flavor
-from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
+from traindeck.domain.jobs.job import LiveJobs, LogChunk, NumberedLines, RemoteJob
 from traindeck.domain.jobs.job_spec import JobSpec, Target
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
+from traindeck.domain.jobs.resource_use import ResourceUse
+from traindeck.domain.readings.phases import JobEvent
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import CHINESE, spoken, text
-from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.services.http.calls import Refused, breakable, load, nobody_listens
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.services.http.calls import Refused, nobody_listens
 from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount, RequestRefused
 from traindeck.services.jobs.modelarts.adoption import spec_of
 from traindeck.services.jobs.modelarts.documents import (
     Document,
     engine_of,
+    event_of,
     flavor_of,
     job_quota,
     pool_of,
@@ -37,15 +40,17 @@ from traindeck.services.jobs.modelarts.documents import (
 )
 from traindeck.services.jobs.modelarts.errors import (
     CANNOT_STOP,
-    NO_LOG_YET,
     is_gone,
     modelarts_error,
 )
+from traindeck.services.jobs.modelarts.job_logs import JobLogs
 from traindeck.services.jobs.modelarts.job_search import live_jobs, name_filter, pages
 from traindeck.services.jobs.modelarts.request import job_request
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.modelarts.client import TrainingClient
+
+_MOST_EVENTS = 100
 
 
 class ModelArtsTraining:
@@ -57,6 +62,7 @@ class ModelArtsTraining:
         self._calls = calls
         find = partial(find_project, profile, credentials, calls, refused)
         self._account = ModelArtsAccount(profile.modelarts_url, profile, credentials, calls, refused, find)
+        self._logs = JobLogs(self._account, calls)
 
     def close(self) -> None:
         """Close idle connections; the next call opens new ones."""
@@ -152,6 +158,16 @@ class ModelArtsTraining:
         errors = [event for event in events if event.get("level") == "Error" and event.get("message")]
         return str(errors[0]["message"]) if errors else ""
 
+    async def events(self, job_id: str) -> list[JobEvent]:
+        """The last of what the service tells of a job, the oldest first."""
+        language = "zh-cn" if spoken() == CHINESE else "en-us"
+        call = _call(
+            "list_training_job_events", training_job_id=job_id, limit=_MOST_EVENTS, order="desc", x_language=language
+        )
+        told = [event_of(event) for event in await self._items("events", call)]
+        # Many are of the same second: what came first there stays first.
+        return sorted((event for event in reversed(told) if event is not None), key=lambda event: event.at)
+
     async def describe(self, job_id: str, description: str) -> None:
         """Whether the job is over does not matter."""
         body = {"description": description}
@@ -174,38 +190,19 @@ class ModelArtsTraining:
         await self._account.ask(_call("delete_training_job", training_job_id=job_id), fine=is_gone)
 
     async def log_tail(self, job_id: str, task: str) -> LogChunk | None:
-        call = _call("show_training_job_logs_preview", training_job_id=job_id, task_id=task)
-        document = await self._account.ask(call, fine=lambda answer: answer.code in NO_LOG_YET)
-        if document is None:
-            return None
-        document = self._object(document)
-        content = document.get("content")
-        if content is None:
-            content = document.get("context")  # what the field was called before 2022
-        data = str(content or "").encode("utf-8", "replace")
-        try:
-            full_size = int(document.get("full_size") or len(data))
-            shown_size = int(document.get("current_size") or len(data))
-        except (TypeError, ValueError):
-            full_size = shown_size = len(data)
-        return LogChunk(data, full_size, shown_size)
+        return await self._logs.tail(job_id, task)
 
-    async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes:
-        found = await self._account.ask(
-            lambda client: client.log_link(job_id, task), fine=lambda answer: answer.code in NO_LOG_YET
-        )
-        link = self._object(found or {}).get("obs_url")
-        if not link:
-            return b""
+    async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes | None:
+        return await self._logs.part(job_id, task, start, most_bytes)
 
-        def fetch(token: CancelToken) -> bytes:
-            load("requests")
-            from traindeck.services.jobs.modelarts.log_link import fetched
+    async def log_lines(self, job_id: str, task: str, after: str) -> NumberedLines | None:
+        return await self._logs.lines(job_id, task, after)
 
-            with breakable(token):
-                return fetched(str(link), start, most_bytes, self._account.ca_file, self._account.proxy)
+    async def resource_use(self, job_id: str, task: str) -> ResourceUse | None:
+        return await self._logs.resource_use(job_id, task)
 
-        return await self._calls.run(fetch)
+    async def stage(self, job_id: str) -> str:
+        return await self._logs.stage(job_id)
 
     async def _found(self, body: dict[str, Any]) -> list[Document]:
         return await self._items("items", _call("list_training_jobs", body=body))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs.form_field import FieldKind
-from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.form.form_field import FieldKind
+from traindeck.domain.jobs.form.form_fields import FIELDS
+from traindeck.domain.jobs.form.parameter_text import exact_scalar
+from traindeck.domain.jobs.form.stop_time import NO_LIMIT
+from traindeck.domain.jobs.job import job_name_of
 from traindeck.domain.jobs.job_spec import (
     Channel,
     ChannelAccess,
@@ -21,8 +25,6 @@ from traindeck.domain.jobs.job_spec import (
     as_template,
     name_stem,
 )
-from traindeck.domain.jobs.parameter_text import exact_scalar
-from traindeck.domain.jobs.stop_time import NO_LIMIT
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.services.jobs.modelarts.pointers import leaves, take
@@ -34,7 +36,11 @@ from traindeck.services.jobs.modelarts.request import (
     VOLUME_KEYS,
 )
 
-# What the service adds to a job and no request holds.
+# With tokens that open a running job.
+_OPENERS = (
+    "/endpoints/jupyter_lab", "/endpoints/tensorboard", "/endpoints/mindstudio_insight", "/endpoints/ssh/task_urls",
+)  # fmt: skip
+# What the service adds to a job that it has; in a request it is meant.
 _OF_THE_SERVICE = (
     "/status", "/metadata/id", "/metadata/uuid", "/metadata/create_time", "/metadata/update_time",
     "/metadata/user_name", "/metadata/user_id", "/metadata/ai_project", "/metadata/annotations/job_template",
@@ -44,8 +50,6 @@ _OF_THE_SERVICE = (
     "/algorithm/engine/support_groups", "/algorithm/engine/tags", "/algorithm/engine/image_info",
     "/algorithm/parameters_customization", "/algorithm/code_tree", "/spec/resource/policy",
     "/spec/resource/flavor_name", "/spec/resource/flavor_detail", "/spec/resource/pool_info", "/spec/is_hosted_log",
-    # With tokens that open a running job.
-    "/endpoints/jupyter_lab", "/endpoints/tensorboard", "/endpoints/mindstudio_insight", "/endpoints/ssh/task_urls",
 )  # fmt: skip
 _OF_AN_ALGORITHM = ("/algorithm/code_dir", "/algorithm/boot_file", "/algorithm/command", "/algorithm/engine",
                     "/algorithm/local_code_dir", "/algorithm/working_dir")  # fmt: skip
@@ -56,7 +60,6 @@ _USUAL_OUTPUT = {"mode": "upload_periodically", "period": 30}
 _USUAL_VARIABLES = set(USUAL_ENVIRONMENT.items())
 _UNITS = {"HOURS": "h", "DAYS": "d", "MINUTES": "m"}
 _LONGEST_NAME = 40
-_SUFFIX = re.compile(r"-\d{4}-\d{4}-[a-z0-9]{4}")
 _LOCAL_DIR = re.compile(r"/home/ma-user/modelarts/(inputs|outputs)/.+_\d+")
 
 _Content = dict[str, Any]
@@ -68,12 +71,13 @@ def spec_of(document: Mapping[str, Any], target: Target) -> JobSpec:
     if not isinstance(rest.get("metadata"), dict) or not isinstance(rest.get("algorithm", {}), dict):
         raise _no_job()
     maps_folders = take(rest, "/metadata/annotations/lab~1container-paths") != "false"
-    for pointer in _OF_THE_SERVICE:
+    is_told = "status" in rest or "id" in rest["metadata"]
+    for pointer in (*_OPENERS, *(_OF_THE_SERVICE if is_told else ())):
         take(rest, pointer)
     values: dict[str, Any] = {"target": target, "name": _stem(str(take(rest, "/metadata/name") or ""))}
     if rest.get("kind") == "job":
         del rest["kind"]
-    of_code, left_out = _code(rest)
+    of_code, left_out = _code(rest, is_told=is_told)
     values |= of_code
     values["tags"] = _tags(rest)
     values["parameters"] = _parameters(rest)
@@ -91,7 +95,7 @@ def _no_job() -> InvalidInput:
 
 def _stem(name: str) -> str:
     """Without the date and the random part of one of our runs, which the next run has anew."""
-    bare = _SUFFIX.sub("", name)
+    bare = job_name_of(name)
     return bare if len(bare) <= _LONGEST_NAME else name_stem(bare)
 
 
@@ -127,13 +131,14 @@ def _whole(value: object, default: Any) -> int:
         return int(default)
 
 
-def _code(rest: _Content) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _code(rest: _Content, *, is_told: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Where the code is and what starts it; and the fields that the form would not send beside that."""
     algorithm = _map(rest, "algorithm")
     if algorithm.get("id") or algorithm.get("subscription_id"):
-        for pointer in _OF_AN_ALGORITHM:
+        for pointer in _OF_AN_ALGORITHM if is_told else ():
             take(rest, pointer)
-        return {"code_folder": ""}, ()
+        return {"code_folder": ""}, ("command", "engine", "engine_version", "image", "install_moxing",
+                                     "local_code_dir", "working_dir")  # fmt: skip
     if _map(algorithm, "engine").get("engine_name"):
         take(rest, "/algorithm/engine/engine_id")
     values: dict[str, Any] = {"code_folder": ""}
@@ -183,11 +188,18 @@ def _parameters(rest: _Content) -> tuple[tuple[str, Scalar], ...]:
     """Values are texts to the service; one that looks like a number is one, where nothing is lost by it."""
     found: dict[str, Scalar] = {}
     for row in _rows(rest, "parameters"):
-        value = row.pop("value", None)
-        found[str(row["name"])] = exact_scalar(value) if isinstance(value, str) else "" if value is None else value
+        found.setdefault(str(row["name"]), _parameter(row.pop("value", None)))
         if {**_USUAL_CONSTRAINT, **_map(row, "constraint")} == _USUAL_CONSTRAINT:
             row.pop("constraint", None)
     return tuple(found.items())
+
+
+def _parameter(value: object) -> Scalar:
+    if isinstance(value, str):
+        return exact_scalar(value)
+    if value is None:
+        return ""
+    return value if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
 def _channels(rest: _Content, kind: str, *, keeps_folders: bool) -> tuple[Channel, ...]:
@@ -224,7 +236,12 @@ def _map(document: _Content, name: str) -> _Content:
 def _environment(rest: _Content) -> tuple[tuple[str, str], ...]:
     found = take(rest, "/algorithm/environments")
     values = found if isinstance(found, dict) else {}
-    return tuple((name, str(value)) for name, value in values.items() if (name, value) not in _USUAL_VARIABLES)
+    algorithm = _map(rest, "algorithm")
+    # With an algorithm of the service nothing is added to what is told.
+    usual = set() if algorithm.get("id") or algorithm.get("subscription_id") else _USUAL_VARIABLES
+    return tuple(
+        (name, "" if value is None else str(value)) for name, value in values.items() if (name, value) not in usual
+    )
 
 
 def _volumes(rest: _Content) -> tuple[Volume, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,10 +13,26 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.choices import Engine, Flavor
 from traindeck.domain.jobs.job import Isolation, RemoteJob
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
+from traindeck.domain.readings.phases import JobEvent
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 
 Document = Mapping[str, Any]
+
+
+# Their logs are files of these names.
+_TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_MOST_TASKS = 10_000
+_KILLED = text("Exit code {code}: the process was killed, often because memory ran out")
+_EXIT_CODES = {
+    137: _KILLED,
+    139: text("Exit code {code}: the process crashed, often because packages do not fit together"),
+    247: _KILLED,
+}
+
+
+def _is_task(name: object) -> bool:
+    return isinstance(name, str) and _TASK.fullmatch(name) is not None
 
 
 def remote_job(document: Document) -> RemoteJob:
@@ -30,7 +47,7 @@ def remote_job(document: Document) -> RemoteJob:
         started=started,
         # Before the start it is told as 0; we do not know a run time then.
         duration_ms=duration_ms if duration_ms or started else None,
-        tasks=tuple(str(task) for task in _list(status, "tasks")),
+        tasks=tuple(task for task in _list(status, "tasks")[:_MOST_TASKS] if _is_task(task)),
         exit_message=_exit_message(status),
         is_lost=status.get("secondary_phase") == "Lost",
         isolation=_isolation(_part(metadata, "annotations").get("lab/isolation")),
@@ -140,6 +157,16 @@ def pool_of(document: Document) -> ResourcePool:
     )
 
 
+def event_of(document: Document) -> JobEvent | None:
+    """None: it does not say when, or nothing."""
+    try:
+        at = datetime.fromisoformat(str(document.get("time")))
+    except ValueError:
+        return None
+    message = str(document.get("message") or "")
+    return JobEvent(at.astimezone(UTC), message) if message else None
+
+
 def job_quota(documents: Sequence[Document]) -> JobQuota | None:
     for document in documents:
         used, most = _number(document.get("used")), _number(document.get("quota"))
@@ -167,11 +194,23 @@ def _accelerator(document: Document) -> str:
 
 
 def _exit_message(status: Document) -> Text | str:
+    """In the user's language as far as it is ours to say; what else the service says comes as it came."""
+    many = len(_list(status, "tasks")) > 1
     for task in _list(status, "task_statuses"):
         if isinstance(task, Mapping) and (task.get("message") or task.get("exit_code")):
-            words = str(task.get("message") or "")
-            return words or text("Exit code {code}", code=task.get("exit_code"))
+            said = _ended_with(_number(task.get("exit_code")), str(task.get("message") or ""))
+            return Text("{task}: {words}", {"task": str(task.get("task") or "–"), "words": said}) if many else said
     return ""
+
+
+def _ended_with(code: int | None, message: str) -> Text | str:
+    if not code:
+        return message
+    exit_words = _EXIT_CODES.get(code, text("Exit code {code}")).with_fields(code=code)
+    # “job failed: worker-0 ended with exit code 1” says nothing else.
+    if not message or re.search(rf"exit(ed)?\b.{{0,20}}\b{code}\W*$", message, re.IGNORECASE):
+        return exit_words
+    return text("{exit}. The service says: {words}", exit=exit_words, words=message)
 
 
 def _part(document: Document, name: str) -> Document:

@@ -7,10 +7,12 @@ from traindeck.domain.errors import (
     AppError,
     Conflict,
     InvalidInput,
+    LogGone,
     NameTaken,
     NotFound,
     ServiceTrouble,
 )
+from traindeck.domain.jobs.availability import SOLD_OUT
 from traindeck.domain.texts import text
 from traindeck.services.http.errors import (
     ErrorResponse,
@@ -29,7 +31,9 @@ from traindeck.services.http.errors import (
 )
 
 CANNOT_STOP = "ModelArts.2796"
-NO_LOG_YET = frozenset({"ModelArts.2776", "ModelArts.2818", "ModelArts.2819", "ModelArts.2820", "ModelArts.2822"})
+NO_LOG_YET = frozenset({"ModelArts.2776", "ModelArts.2818", "ModelArts.2820"})
+NO_LOG_FOLDER = "ModelArts.2822"
+NO_METRICS_YET = frozenset({"ModelArts.2777"})
 
 
 def is_gone(answer: ErrorResponse) -> bool:
@@ -78,6 +82,9 @@ _BY_CODE = by_code({
     "2775": Refusal(NotFound,
         text("The service no longer has this job."),
         text("It was deleted, possibly in the web console. Its record on this computer is kept.")),
+    "2819": Refusal(LogGone,
+        text("The service no longer has this log."),
+        text("It keeps logs for 30 days. What was downloaded before is on this computer.")),
     "2757 2791 2802": Refusal(InvalidInput,
         text("The code directory in OBS was not found."),
         text("Submit again, so that the code is uploaded anew; check the bucket's region.")),
@@ -106,7 +113,7 @@ _BY_CODE = by_code({
         text("The quota for training jobs is used up."),
         text("Stop or delete jobs you no longer need; a free specification allows few at a time.")),
     "3976 4992 6716": Refusal(ServiceTrouble,
-        text("This specification is sold out at the moment."),
+        SOLD_OUT,
         text("Try again later, or select another specification.")),
     "2878": Refusal(ServiceTrouble,
         text("The state of the job is changing."),

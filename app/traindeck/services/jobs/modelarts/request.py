@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from traindeck.domain.jobs.form_fields import BY_NAME, FIELDS
+from traindeck.domain.jobs.form.form_fields import BY_NAME, FIELDS
+from traindeck.domain.jobs.form.stop_time import stop_hours
 from traindeck.domain.jobs.job_spec import (
     Channel,
     ChannelAccess,
@@ -15,7 +16,6 @@ from traindeck.domain.jobs.job_spec import (
     VolumeKind,
     wire_value,
 )
-from traindeck.domain.jobs.stop_time import stop_hours
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs.modelarts.pointers import pointer_of, put
 

@@ -1,0 +1,1 @@
+"""Looking at datasets, and making small ones of large ones."""

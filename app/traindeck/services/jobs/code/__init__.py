@@ -1,0 +1,1 @@
+"""The code of a run: gathered, kept by content, sent, compared and cleaned up."""

@@ -1,0 +1,157 @@
+"""Contents of code in OBS that no run refers to any more: found, counted, and removed when somebody says so.
+
+What a job runs is a copy in a folder of its own, and a submission sends again what it misses: to remove a content
+too many costs bytes and never a run, and another computer may send one meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from traindeck.domain.errors import Conflict, NotFound
+from traindeck.domain.storage.objects import ObjectPath, ObjectRow
+from traindeck.domain.texts import count_text, text
+from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.tasks import few_at_once
+from traindeck.services.accounts.connections import Connections
+from traindeck.services.jobs.code.code_blobs import SHA256
+from traindeck.services.jobs.code.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_manifests import bundle_in
+from traindeck.services.jobs.code.code_upload import MANIFEST, CodePlaces, place_of_blobs, rows_in
+from traindeck.services.storage.planes import Planes
+from traindeck.services.storage.wire.data_plane import DataPlane
+
+if TYPE_CHECKING:
+    from traindeck.store.runs import RunStore
+
+USUAL_AGE = timedelta(days=7)
+_AT_ONCE = 16
+_MOST_MANIFEST_BYTES = 64_000_000
+_CODE = "traindeck/code/"
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedCode:
+    """What was found in one place."""
+
+    places: CodePlaces
+    unused: tuple[ObjectRow, ...] = ()
+    kept: tuple[ObjectRow, ...] = ()
+    young: tuple[ObjectRow, ...] = ()
+    """What no run refers to, and may be on its way into one."""
+    unread: tuple[str, ...] = ()
+    """Runs without a manifest that could be read: what is in their folders counts as used."""
+
+    @property
+    def place(self) -> ObjectPath:
+        return self.places.blobs
+
+
+@dataclass(slots=True)
+class _Used:
+    contents: set[str] = field(default_factory=set)
+    files: set[tuple[str, int]] = field(default_factory=set)
+    """ETag and size, where nobody says which contents these are."""
+    unread: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class CodeCleaning:
+    """Looks first, then removes what was seen. Nothing here runs by itself."""
+
+    records: RunStore
+    connections: Connections
+    planes: Planes
+    bundles: CodeBundles
+    clock: Clock = utc_now
+
+    async def places(self, profile: str) -> list[CodePlaces]:
+        """Where the runs of this account put their code, as far as they are known here."""
+        found: dict[ObjectPath, CodePlaces] = {}
+        for run in await self.records.all():
+            if run.profile == profile and f"{_CODE}{run.name}/" in run.code_url:
+                places = CodePlaces(ObjectPath.parse(run.code_url).as_folder())
+                found.setdefault(places.blobs, places)
+        return list(found.values())
+
+    async def look(self, profile: str, places: CodePlaces, older_than: timedelta = USUAL_AGE) -> UnusedCode:
+        """Raises NotFound where the bucket is not there."""
+        since = self.clock() - older_than
+        return await self.planes.run(profile, partial(_look, places, since))
+
+    async def remove(self, profile: str, found: UnusedCode) -> int:
+        """How many were removed; raises Conflict where the service kept some."""
+        keys = [row.key for row in found.unused]
+        bucket = found.place.bucket
+        left = await self.planes.run(profile, lambda plane: plane.remove(bucket, keys))
+        await self.bundles.forget_sent(place_of_blobs(self.connections.profile(profile), found.places))
+        if left:
+            raise Conflict(
+                count_text("{count} code file was not deleted.", "{count} code files were not deleted.", len(left)),
+                text("{place}: {reason} Try again.", place=left[0].key, reason=left[0].message),
+            )
+        return len(keys)
+
+
+async def _look(places: CodePlaces, since: datetime, plane: DataPlane) -> UnusedCode:
+    # In this order: what is sent meanwhile is not among what is looked at.
+    contents = [row for row in await rows_in(plane, places.blobs) if _is_content(row, places.blobs)]
+    used = await _used(plane, places)
+    unused, kept, young = list[ObjectRow](), list[ObjectRow](), list[ObjectRow]()
+    for row in contents:
+        if row.key[-64:] in used.contents or (row.etag, row.size_bytes) in used.files:
+            kept.append(row)
+        else:
+            (unused if row.modified is not None and row.modified < since else young).append(row)
+    return UnusedCode(places, tuple(unused), tuple(kept), tuple(young), tuple(used.unread))
+
+
+def _is_content(row: ObjectRow, blobs: ObjectPath) -> bool:
+    """Anything else that somebody put there is his."""
+    name = row.key.removeprefix(blobs.key)
+    return bool(SHA256.fullmatch(name[3:])) and name[:3] == f"{name[3:5]}/"
+
+
+async def _used(plane: DataPlane, places: CodePlaces) -> _Used:
+    folder = places.of_all_runs
+    of_run: dict[str, list[ObjectRow]] = {}
+    for row in await rows_in(plane, folder):
+        of_run.setdefault(row.key.removeprefix(folder.key).partition("/")[0], []).append(row)
+    used = _Used()
+
+    async def read(run: str, rows: Sequence[ObjectRow]) -> None:
+        contents = await _contents_of(plane, folder.join(f"{run}/{MANIFEST}"), rows)
+        if contents is not None:
+            used.contents |= contents
+        else:
+            used.unread.append(run)
+            used.files |= {(row.etag, row.size_bytes) for row in rows}
+
+    async with few_at_once(_AT_ONCE) as start:
+        for run, rows in of_run.items():
+            await start(partial(read, run, rows))
+    used.unread.sort()
+    return used
+
+
+async def _contents_of(plane: DataPlane, manifest: ObjectPath, rows: Sequence[ObjectRow]) -> set[str] | None:
+    """Of one run; None: it is on its way, or its manifest says nothing that we understand."""
+    row = next((row for row in rows if row.key == manifest.key), None)
+    if row is None or row.size_bytes > _MOST_MANIFEST_BYTES:
+        return None
+    content = bytearray()
+
+    def take(piece: bytes) -> None:
+        content.extend(piece)
+
+    try:
+        await plane.get(manifest, take, if_match=row.etag, listed_bytes=row.size_bytes)
+        bundle = await asyncio.to_thread(bundle_in, "", bytes(content))
+    except (NotFound, Conflict, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return {file.sha256 for file in bundle.files}

@@ -1,0 +1,60 @@
+"""Expressions of the user's, looked for in time that grows with the text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.texts import text
+
+_MOST_MEMORY = 32 << 20
+
+
+class BoundedExpression:
+    """Python's own engine may go back and forth for years over one line; this one never does."""
+
+    def __init__(self, words: str, *, minds_case: bool = True, typed: str = "") -> None:
+        """Raises InvalidInput for one that cannot be used; `typed`: what it was made of.
+
+        It is held against lines: their ends are an end, and no hit goes over one.
+        """
+        import re2  # not for those who look for nothing
+
+        options = re2.Options()
+        options.never_nl = options.never_capture = True
+        options.log_errors = False
+        options.max_mem = _MOST_MEMORY
+        options.case_sensitive = minds_case
+        try:
+            self._compiled: Any = re2.compile(f"(?m:{words})", options)
+        except re2.error as error:
+            # What it names stands in what was made of the words.
+            reason = str(error).removeprefix("b'").removesuffix("'").partition(": (?m:")[0]
+            raise InvalidInput(
+                text(
+                    "“{expression}” is not a regular expression: {problem}.", expression=typed or words, problem=reason
+                ),
+                text(
+                    "Put a backslash before characters to match literally, such as ( [ * + ?. Look-around and "
+                    "back-references are not available."
+                ),
+            ) from error
+
+    def lines_in(self, block: bytes) -> Iterator[tuple[int, int]]:
+        """Where the lines of `block` that have it begin and end, each once; looked for as far as somebody asks."""
+        at = 0
+        while at <= len(block) and (hit := self._compiled.search(block, at)) is not None:
+            begin = block.rfind(b"\n", 0, hit.start()) + 1
+            end = block.find(b"\n", hit.start())
+            end = len(block) if end < 0 else end
+            yield begin, end
+            at = end + 1
+
+    def is_in(self, content: bytes) -> bool:
+        return self._compiled.search(content) is not None
+
+    def spans(self, content: str | bytes) -> Iterator[tuple[int, int]]:
+        """Begin and end of each hit, from left to right."""
+        for found in self._compiled.finditer(content):
+            yield found.span()

@@ -1,0 +1,1 @@
+"""What is told without being asked for."""

@@ -1,0 +1,173 @@
+"""Runs that say nothing any more and do nothing either; suspected, never touched."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from traindeck.domain.errors import AppError
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.resource_use import CPU, GPU, NPU, ResourceUse
+from traindeck.runtime.blocking import BlockingCalls
+from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.tasks import Listeners
+from traindeck.services.notices.unused_cards import CardUnused, UnusedCards
+
+if TYPE_CHECKING:
+    from traindeck.services.accounts.connections import Connection, Connections
+    from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.services.logs.run_logs import RunLogs
+    from traindeck.store.runs import RunStore
+
+log = logging.getLogger(__name__)
+
+# What a process that only waits takes all the same; a download takes more.
+_IDLE_PERCENT = 0.1
+_LOOKS_IN_WAIT = 10
+_PAUSE_S = (0.2, 30.0)
+_RUNNING = "running"
+_SERVICE_MARKS = (b"[ModelArts Service Log]", b"[Modelarts Service Log]", b"Platform=ModelArts-Service")
+_LOOKED_AT = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """No line of any worker for so long, and none of them does anything."""
+
+    run: Run
+    silent_since: datetime
+    held_bytes: int
+    """Of all its logs: the same hang is known by them after a restart, too."""
+
+
+@dataclass(slots=True)
+class _Silence:
+    held_bytes: int
+    since: datetime
+    samples: dict[str, int] = field(default_factory=dict)
+    """How many there were of each worker when it was last seen at something; the newer ones count."""
+    idle_since: datetime | None = None
+    is_told: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class HangGuard:
+    """Asks for what a run uses once it has been silent for a while, and each minute until it has used its card."""
+
+    records: RunStore
+    connections: Connections
+    watch: RunWatch
+    logs: RunLogs
+    disk: BlockingCalls
+    wait: Callable[[], timedelta | None]
+    """How long a silence is too long; None: nobody wants to know."""
+    clock: Clock = utc_now
+    only: str = ""
+    """Look at this run alone; empty: at all that live."""
+    suspected: Listeners[Hang] = field(default_factory=Listeners)
+    unused: Listeners[CardUnused] = field(default_factory=Listeners)
+    _cards: UnusedCards = field(default_factory=UnusedCards)
+    _silences: dict[str, _Silence] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Look as long as this runs."""
+        while True:
+            wait = self.wait()
+            if wait is not None:
+                await self._look_at_all(wait)
+            low, high = _PAUSE_S
+            await asyncio.sleep(min(max((wait or timedelta(hours=1)).total_seconds() / _LOOKS_IN_WAIT, low), high))
+
+    async def _look_at_all(self, wait: timedelta) -> None:
+        try:
+            live = [run for run in await self.records.live() if run.state is RunState.RUNNING and run.job_id]
+            live = [run for run in live if self.only in ("", run.id)]
+        except AppError as error:
+            log.warning("looking for hangs: %s %s", error, error.detail)
+            return
+        self._silences = {run.id: self._silences[run.id] for run in live if run.id in self._silences}
+        self._cards.keep_only({run.id for run in live})
+        for run in live:
+            try:
+                await self._look_at(run, wait)
+                await self._look_at_card(run)
+            except AppError as error:
+                # Nothing is known of it just now, so nothing is suspected.
+                log.info("looking whether %s hangs: %s %s", run.name, error, error.detail)
+
+    async def _look_at(self, run: Run, wait: timedelta) -> None:
+        held_bytes, since, has_spoken = await self.disk.run(lambda _: self._standing(run))
+        silence = self._silences.get(run.id)
+        if silence is None or silence.held_bytes != held_bytes:
+            silence = self._silences[run.id] = _Silence(held_bytes, since)
+        silent_for = self.clock() - silence.since
+        # Where nobody answers, nobody knows whether there are new lines.
+        if silence.is_told or self.watch.trouble(run.profile) is not None:
+            return
+        if silent_for < wait / _LOOKS_IN_WAIT:
+            return
+        connection = await self.connections.open(run.profile)
+        if not await self._is_idle(connection, run, silence) or silent_for < wait:
+            return
+        if silence.idle_since is None or self.clock() - silence.idle_since < wait / 2:
+            return
+        if await self._script_runs(connection, run, has_spoken):
+            silence.is_told = True
+            self.suspected.tell(Hang(run, silence.since, held_bytes))
+
+    async def _look_at_card(self, run: Run) -> None:
+        if self._silences[run.id].is_told or not self._cards.wants(run, self.clock()):
+            return
+        _, _, has_spoken = await self.disk.run(lambda _: self._standing(run))
+        connection = await self.connections.open(run.profile)
+        if await self._script_runs(connection, run, has_spoken):
+            uses = {task: await connection.training.resource_use(run.job_id, task) for task in run.tasks}
+            if (found := self._cards.take(run, uses, self.clock())) is not None:
+                self.unused.tell(found)
+
+    @staticmethod
+    async def _script_runs(connection: Connection, run: Run, has_spoken: bool) -> bool:
+        """Before that the platform downloads code and data; where it does not say, the job has to have spoken."""
+        stage = await connection.training.stage(run.job_id)
+        return stage == _RUNNING or (not stage and has_spoken)
+
+    def _standing(self, run: Run) -> tuple[int, datetime, bool]:
+        """How much is held, since when it is so much, and whether the job itself has said anything."""
+        files = [self.logs.file(run.id, task) for task in run.tasks]
+        whens = [datetime.fromtimestamp(file.path.stat().st_mtime, UTC) for file in files if file.size()]
+        spoken = any(
+            line and not any(mark in line for mark in _SERVICE_MARKS)
+            for file in files
+            for line in file.read(0, _LOOKED_AT).split(b"\n")
+        )
+        began = run.started or run.submitted or run.created
+        return sum(file.size() for file in files), max([*whens, began]), spoken
+
+    async def _is_idle(self, connection: Connection, run: Run, silence: _Silence) -> bool:
+        """Whether what was measured since the last look at it is nothing; what was not measured tells nothing."""
+        found = {task: await connection.training.resource_use(run.job_id, task) for task in run.tasks}
+        counts = {task: _count(use) for task, use in found.items()}
+        fresh = {task: counts[task] - silence.samples.get(task, 0) for task in run.tasks}
+        is_busy = any(
+            value is not None and value > _IDLE_PERCENT
+            for task, use in found.items()
+            if use is not None
+            for name in (CPU, NPU, GPU)
+            for value in use.newest(name, fresh[task])
+        )
+        if not silence.samples or is_busy:
+            # The next sample may be the average of a time that began before this moment.
+            silence.samples = {task: count + 1 for task, count in counts.items()}
+            silence.idle_since = self.clock()
+            return False
+        return all(
+            use is not None and fresh[task] > 0 and use.newest(CPU, 1)[0] is not None for task, use in found.items()
+        )
+
+
+def _count(use: ResourceUse | None) -> int:
+    return 0 if use is None else len(use.values.get(CPU, ()))

@@ -1,0 +1,1 @@
+"""Logs read for what they tell: from files, from runs, as they grow."""

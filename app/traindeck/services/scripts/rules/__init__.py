@@ -1,0 +1,1 @@
+"""What goes wrong in scripts where a job runs: one small module for each subject."""

@@ -1,0 +1,115 @@
+"""What a script starts besides what it imports: the Python and shell files on its command lines."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator
+
+from traindeck.services.scripts.imports import folder_of
+
+_SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "{", "}", "then", "do", "else", "!", "if", "while"})
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_0-9]+\}?/?|\$\(\s*(?:pwd|dirname[^)]*)\s*\)/?")
+_STARTERS = frozenset({
+    "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
+    "subprocess.Popen", "subprocess.getoutput", "run", "call", "check_call", "check_output", "Popen", "system",
+    "runpy.run_path", "run_path", "os.execv", "os.execvp", "os.execl", "os.execlp",
+})  # fmt: skip
+
+
+def started_by_shell(words: str, path: str) -> Iterator[str]:
+    """The files that may be meant, below the code folder; what is not there is for the caller to drop."""
+    here = folder_of(path)
+    folders = ["", here]
+    for line in _joined(words):
+        for command in _commands(line):
+            if command[0] == "cd" and len(command) > 1:
+                inside = _below(here, command[1])
+                folders += [f"{inside}/"] if inside else []
+            yield from _of_command(command, folders)
+
+
+def started_by_python(module: ast.Module, path: str) -> Iterator[str]:
+    """Command lines that are written out in calls which start something."""
+    folders = ["", folder_of(path)]
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in _STARTERS:
+            yield from _of_command(_words(node.args), folders)
+
+
+def _words(values: list[ast.expr]) -> list[str]:
+    found: list[str] = []
+    for value in values:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            found += _split(value.value)
+        elif isinstance(value, ast.List | ast.Tuple):
+            found += [word for each in value.elts for word in _words([each]) or ["?"]]
+        elif isinstance(value, ast.JoinedStr):
+            found += _split("".join(str(p.value) if isinstance(p, ast.Constant) else "?" for p in value.values))
+        elif isinstance(value, ast.Attribute) and value.attr == "executable":
+            found.append("python")
+    return found
+
+
+def _of_command(command: list[str], folders: list[str]) -> Iterator[str]:
+    """Every word that looks like a script: launchers have too many options of their own to know them all."""
+    is_module = False
+    for word in command:
+        if is_module:
+            is_module = False
+            name = word.replace(".", "/")
+            yield from (f"{folder}{name}{end}" for folder in folders for end in (".py", "/__main__.py"))
+        elif word == "-m":
+            is_module = True
+        elif word.endswith((".py", ".sh")) and not word.startswith("-"):
+            yield from (place for folder in folders if (place := _below(folder, word)))
+
+
+def _below(folder: str, word: str) -> str:
+    """Below the code folder; a variable before it most often is that folder. Empty: it is elsewhere."""
+    word = _VARIABLE.sub("", word.replace("\\", "/"))
+    if not word or "$" in word or "?" in word:
+        return ""
+    if word.startswith("/"):
+        _, found, word = word.partition("/user-job-dir/")
+        if not found:
+            return ""
+        word = word.partition("/")[2]
+    place = posixpath.normpath(folder + word)
+    return "" if place.startswith("..") or place in (".", "/") else place
+
+
+def _joined(words: str) -> Iterator[str]:
+    held = ""
+    for line in words.splitlines():
+        if line.rstrip().endswith("\\"):
+            held += line.rstrip()[:-1] + " "
+            continue
+        yield held + line
+        held = ""
+    if held:
+        yield held
+
+
+def _commands(line: str) -> Iterator[list[str]]:
+    command: list[str] = []
+    for word in _split(line):
+        if word in _SEPARATORS:
+            if command:
+                yield command
+            command = []
+        else:
+            command.append(word)
+    if command:
+        yield command
+
+
+def _split(line: str) -> list[str]:
+    try:
+        words = shlex.shlex(line, posix=True, punctuation_chars=True)
+        words.whitespace_split = True
+        return list(words)
+    except ValueError:
+        return line.split()

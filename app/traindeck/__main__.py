@@ -13,6 +13,7 @@ from traindeck.cli.output import end_streams, prepare_streams
 from traindeck.cli.parser import read
 from traindeck.cli.parser_parts import UsageError
 from traindeck.runtime.language import LANGUAGES, speak, system_language
+from traindeck.runtime.own_program import CHECKS_PICTURES
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,6 +37,10 @@ def _main(arguments: Sequence[str]) -> int:
         from traindeck.cli.completion import answer
 
         return answer()
+    if arguments == [CHECKS_PICTURES]:  # started by another one of us
+        from traindeck.picture_check import serve
+
+        return serve()
     try:
         options = read(arguments)
     except UsageError as error:
@@ -55,6 +60,9 @@ def _main(arguments: Sequence[str]) -> int:
 def _window(options: Namespace) -> int:
     """Imported only here: no command waits for Qt."""
     gc.disable()  # nothing of what is loaded now goes again; the window collects by the clock
+    from traindeck.ui.qt.light_imports import keep_imports_light
+
+    keep_imports_light()
     from traindeck.bootstrap import Guest, run_program
 
     guest: Guest | None = None

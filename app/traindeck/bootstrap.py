@@ -31,6 +31,7 @@ from traindeck.runtime.resources import resource
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.paths import Paths
 from traindeck.store.settings import SettingsFile
+from traindeck.ui.kit.context_menu import MenuKey
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.qt import loop as qt_loop
 from traindeck.ui.qt.texts import QtTexts
@@ -45,7 +46,7 @@ if TYPE_CHECKING:  # loaded while the frame is in sight already
     from traindeck.services.accounts.connections import LabAddress
     from traindeck.ui.qt.watchdog import Stall
     from traindeck.ui.shell.feature import Shell
-    from traindeck.viewmodels.jobs.run_list import RunList
+    from traindeck.viewmodels.jobs.runs.run_list import RunList
     from traindeck.workspace import Models, Workspace
 
 log = logging.getLogger(__name__)
@@ -54,17 +55,16 @@ _LAST_RESORT_S = 10
 _PAINT_S = 1.0
 _LANGUAGE_WAITS = "language"
 _WAYS_TO_END = ("stop", "leave")
-# What the list of runs needs.
 # What the window is made of, in steps that hold it up for a moment each; what they lean on comes with them.
-_FOR_RUNS = ("viewmodels.jobs.run_list", "ui.kit.cells", "ui.jobs.run_list_view")
+_FOR_RUNS = ("viewmodels.jobs.runs.run_list", "ui.kit.cells", "ui.jobs.runs.run_list_view")
 _ROOMS = (
     "ui.kit.dialogs", "viewmodels.accounts.profile_form", "ui.accounts.profile_dialog", "viewmodels.accounts.accounts",
-    "viewmodels.jobs.job_form", "viewmodels.logs.log_feed", "viewmodels.previews.preview",
+    "viewmodels.jobs.form.job_form", "viewmodels.logs.log_feed", "viewmodels.previews.preview",
     "viewmodels.storage.bucket_tree", "viewmodels.storage.bucket_access", "viewmodels.storage.buckets",
     "viewmodels.storage.moving", "viewmodels.storage.object_browser", "viewmodels.storage.object_sheet",
     "viewmodels.transfers.transfer_list", "viewmodels.transfers.sync_form", "viewmodels.rooms", "ui.accounts.feature",
-    "ui.jobs.job_form_view", "ui.jobs.feature", "ui.jobs.compare_feature",
-    "ui.jobs.billing_feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
+    "ui.jobs.form.job_form_view", "ui.jobs.feature", "ui.jobs.runs.compare_feature",
+    "ui.jobs.costs.billing_feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
     "ui.storage.browser_view", "ui.previews.feature", "ui.shell.settings_feature", "ui.shell.frame_feature",
     "ui.storage.bucket_view", "ui.storage.feature", "ui.transfers.feature", "workspace",
 )  # fmt: skip
@@ -141,6 +141,7 @@ async def _main(
     asked = {key: value for key, value in asked.items() if value}
     chosen = options.language or settings.value(LANGUAGE) or system_language()
     speak(chosen)
+    MenuKey(application)
     qt_texts = QtTexts(application)
     qt_texts.speak(chosen)
     theme = Theme(application, resource("icons"), options.theme or settings.value(THEME))
@@ -213,6 +214,7 @@ async def _main(
         owned.callback(faulthandler.cancel_dump_traceback_later)
         await layout.keep(core.disk)
         await models.events.flush()
+        await models.webhook_notices.flush()
         return status
 
 
@@ -265,8 +267,8 @@ async def _loaded_here(modules: Sequence[str]) -> None:
 
 def _first_runs(core: Core, scope: TaskScope, shell: Shell, selected: object) -> RunList:
     """The list that is looked for first is there before the other rooms are; `selected` was so at the last end."""
-    from traindeck.ui.jobs.run_list_view import RunListView
-    from traindeck.viewmodels.jobs.run_list import RunList
+    from traindeck.ui.jobs.runs.run_list_view import RunListView
+    from traindeck.viewmodels.jobs.runs.run_list import RunList
 
     runs = RunList(core.run_service, core.submission, core.watch, scope, core.adoption, core.log_search)
     shell.window.provide("runs", lambda: RunListView(runs, shell.theme, shell))
@@ -317,8 +319,9 @@ def _in_use(program: Program, scope: TaskScope, start: _Start, left_open: LeftOp
             fresh = Workspace(Shell(window, theme, scope, start.request_quit), models)
             await fresh.build()
             for panel_id in old.window.panels_made():
-                window.panel(panel_id)
-                await asyncio.sleep(0)
+                for step in (window.prepare_panel, window.panel):
+                    step(panel_id)
+                    await asyncio.sleep(0)
             program.workspace = fresh
             await fresh.reopen(pages)
             fresh.start(pages.syncs)
@@ -378,7 +381,7 @@ def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:
     """Start the Lab beside the window, say so when it cannot, and tell the panels when it comes and goes."""
     from traindeck.viewmodels.lab.lab_page import START
 
-    notices, lab = models.notices, Topic(Subject.LAB)
+    notices, lab, known = models.notices, Topic(Subject.LAB), list[object]()
 
     async def start() -> None:
         try:
@@ -396,14 +399,15 @@ def _with_lab(core: Core, models: Models, scope: TaskScope) -> None:
             notices.hold(LAB_STOPPED, text("The Lab is stopped."), hint, is_error=False, topic=lab)
         else:
             notices.clear(LAB_STOPPED)
-            notices.journal.tell(NewsKind.NOTE, text("The Lab is running."), topic=lab, is_quiet=True)
+            words = text("The Lab ended unexpectedly and was started again.") if known else text("The Lab is running.")
+            notices.journal.tell(NewsKind.NOTE, words, topic=lab, is_quiet=True)
+        known[:] = [address] if address else []
         models.status.lab_stopped(address is None)
         models.status.load()
         if address is None or not models.accounts.accounts.is_lab:
             return
         # What could not be read while the Lab was not there.
-        if models.storage.buckets.level(None).trouble is not None:
-            models.storage.buckets.refresh()
+        models.storage.buckets.read_what_failed()
         if models.jobs.form.state.offer_trouble is not None:
             models.jobs.form.load_offer()
 

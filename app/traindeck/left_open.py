@@ -16,6 +16,7 @@ from traindeck.workspace import Models, OpenPages, Workspace
 
 _NOTE_MS = 300
 _MOST_TABS = 30
+_MOST_TEXT = 100_000
 
 
 class LeftOpen(QObject):
@@ -38,17 +39,20 @@ class LeftOpen(QObject):
         runs = self._models.jobs.runs
         pages = self._pages()
         if not pages.pages:
-            pages = OpenPages((FOLLOWING if runs.state.runs else WELCOME,))
+            pages = OpenPages((FOLLOWING if runs.state.count else WELCOME,))
         await workspace.reopen(pages)
         form = self._models.jobs.form
         if form.is_untouched:  # somebody may have been quicker
             form.restore_draft(self._state.get("draft"))
+            if isinstance(unread := self._state.get("draft.text"), str):
+                self._models.jobs.parts.written.bring_back(unread)
 
     def follow(self, workspace: Workspace) -> None:
         """This window from now on."""
         if self._workspace is None:
             self._models.jobs.runs.selection_changed.connect(self._noting.start)
             self._models.jobs.form.draft_changed.connect(self._noting_draft.start)
+            self._models.jobs.parts.written.changed.connect(self._noting_draft.start)
         self._workspace = workspace
         workspace.window.tabs.changed.connect(self._noting.start)
         self._noting.start()
@@ -96,6 +100,8 @@ class LeftOpen(QObject):
     def _note_draft(self) -> None:
         form = self._models.jobs.form
         self._state.put("draft", None if form.is_untouched else form.draft())
+        unread = self._models.jobs.parts.written.unread
+        self._state.put("draft.text", unread[:_MOST_TEXT] if unread is not None else None)
 
 
 def _written(page: object, profile: str) -> Any:

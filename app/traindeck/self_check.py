@@ -9,7 +9,7 @@ from traindeck.bootstrap import Program
 from traindeck.domain.errors import AppError, KeyringMissing
 from traindeck.domain.texts import say
 
-_SDKS = ("obs", "huaweicloudsdkmodelarts.v1", "aiohttp", "httptools", "keyring", "tomlkit")
+_SDKS = ("obs", "huaweicloudsdkmodelarts.v1", "aiohttp", "httptools", "keyring", "libcst", "tomlkit")
 
 
 async def visit(program: Program) -> int:

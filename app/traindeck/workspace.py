@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -13,30 +14,39 @@ from PySide6.QtWidgets import QApplication, QDialog
 from traindeck.assembly.account_core import use_in_lab
 from traindeck.assembly.core import Core
 from traindeck.domain.errors import AppError, NotFound
-from traindeck.domain.jobs.job_file import to_toml
+from traindeck.domain.jobs.availability import sold_out_at
+from traindeck.domain.jobs.form.job_file import to_toml
 from traindeck.domain.openings import JobFileOpening, Opening, PlaceOpening, RunOpening, parse
 from traindeck.domain.settings import (
     EVENTS_KEPT,
     LINKS,
+    LOGS_IN_PROJECT,
     PACK_ADVICE,
     PART_BYTES,
     RATE,
     REQUESTS,
     STORE_MD5,
     SettingValue,
+    hang_wait,
 )
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Links, UsualRules
 from traindeck.runtime.tasks import TaskScope
+from traindeck.services.logs.project_copies import ProjectCopies
+from traindeck.services.notices.hang_guard import HangGuard
+from traindeck.services.scripts.fix_files import FixFiles
 from traindeck.store.settings import Settings
 from traindeck.ui.accounts.feature import AccountsFeature
-from traindeck.ui.jobs.billing_feature import BillingFeature
-from traindeck.ui.jobs.compare_feature import CompareFeature
+from traindeck.ui.datasets.feature import DatasetsFeature
+from traindeck.ui.jobs.costs.billing_feature import BillingFeature
 from traindeck.ui.jobs.feature import JobsFeature
+from traindeck.ui.jobs.runs.compare_feature import CompareFeature
 from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
+from traindeck.ui.logs.feature import LogFeature
 from traindeck.ui.previews.feature import PreviewsFeature
 from traindeck.ui.previews.pictures import drawn_picture
+from traindeck.ui.scripts.feature import ScriptsFeature
 from traindeck.ui.shell.clock_settings import has_clock_settings, open_clock_settings
 from traindeck.ui.shell.desktop_feature import DesktopFeature, bring_to_front
 from traindeck.ui.shell.events_feature import EventsFeature
@@ -48,39 +58,49 @@ from traindeck.ui.storage.feature import StorageFeature
 from traindeck.ui.transfers.feature import TransfersFeature
 from traindeck.viewmodels.accounts.account_news import AccountNews
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
-from traindeck.viewmodels.jobs.beside_asked import asking_beside
-from traindeck.viewmodels.jobs.budget_news import BudgetNews
-from traindeck.viewmodels.jobs.code_folder import CodeFolder
-from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
-from traindeck.viewmodels.jobs.earlier_code import EarlierCode
-from traindeck.viewmodels.jobs.form_choices import FormChoices
-from traindeck.viewmodels.jobs.form_exchange import FormExchange
-from traindeck.viewmodels.jobs.form_parts import FormParts
-from traindeck.viewmodels.jobs.form_templates import FormTemplates
-from traindeck.viewmodels.jobs.form_text import FormText
-from traindeck.viewmodels.jobs.job_form import JobForm
-from traindeck.viewmodels.jobs.job_sending import JobSending
-from traindeck.viewmodels.jobs.live_checks import LiveChecks
-from traindeck.viewmodels.jobs.live_costs import LiveCosts
-from traindeck.viewmodels.jobs.place_notes import PlaceNotes
-from traindeck.viewmodels.jobs.records_news import RecordsNews
-from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_news import RunNews
-from traindeck.viewmodels.jobs.sample_run import SampleRun
-from traindeck.viewmodels.jobs.selected_log import SelectedLog
-from traindeck.viewmodels.jobs.warnings_asked import asking
+from traindeck.viewmodels.jobs.costs.budget_news import BudgetNews
+from traindeck.viewmodels.jobs.costs.live_costs import LiveCosts
+from traindeck.viewmodels.jobs.form.code_findings import CodeFindings
+from traindeck.viewmodels.jobs.form.code_folder import CodeFolder
+from traindeck.viewmodels.jobs.form.earlier_code import EarlierCode
+from traindeck.viewmodels.jobs.form.form_choices import FormChoices
+from traindeck.viewmodels.jobs.form.form_exchange import FormExchange
+from traindeck.viewmodels.jobs.form.form_parts import FormParts
+from traindeck.viewmodels.jobs.form.form_replacing import FormReplacing
+from traindeck.viewmodels.jobs.form.form_scripts import FormScripts
+from traindeck.viewmodels.jobs.form.form_templates import FormTemplates
+from traindeck.viewmodels.jobs.form.form_text import FormText
+from traindeck.viewmodels.jobs.form.job_form import JobForm
+from traindeck.viewmodels.jobs.form.job_sending import JobSending
+from traindeck.viewmodels.jobs.form.live_checks import LiveChecks
+from traindeck.viewmodels.jobs.form.place_notes import PlaceNotes
+from traindeck.viewmodels.jobs.form.script_parameters import ScriptParameters
+from traindeck.viewmodels.jobs.form.warnings_asked import asking
+from traindeck.viewmodels.jobs.runs.beside_asked import asking_beside
+from traindeck.viewmodels.jobs.runs.code_keeping import CodeKeeping
+from traindeck.viewmodels.jobs.runs.hang_news import HangNews
+from traindeck.viewmodels.jobs.runs.records_news import RecordsNews
+from traindeck.viewmodels.jobs.runs.rule_news import RuleNews
+from traindeck.viewmodels.jobs.runs.run_list import RunList
+from traindeck.viewmodels.jobs.runs.run_news import RunNews
+from traindeck.viewmodels.jobs.runs.sample_run import SampleRun
+from traindeck.viewmodels.jobs.runs.selected_log import SelectedLog
 from traindeck.viewmodels.lab.lab_page import LabPage
+from traindeck.viewmodels.logs.log_appearance import LogAppearance
 from traindeck.viewmodels.logs.log_feed import LogFeed, log_place
 from traindeck.viewmodels.ports import Choose
 from traindeck.viewmodels.previews.preview import Preview
+from traindeck.viewmodels.readings.reading_feed import ReadingFeed
 from traindeck.viewmodels.rooms import (
     AccountsRoom,
     BillingRoom,
+    DatasetsRoom,
     JobsRoom,
     PreviewsRoom,
     StorageRoom,
     TransfersRoom,
 )
+from traindeck.viewmodels.scripts.script_fixes import ScriptFixes
 from traindeck.viewmodels.shell.conditions import DiskRoom, Reachability
 from traindeck.viewmodels.shell.events import Events
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, Topic
@@ -89,6 +109,7 @@ from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.problem_report import ProblemForm, gathered
 from traindeck.viewmodels.shell.status import Status
 from traindeck.viewmodels.shell.system_notices import SystemNotices
+from traindeck.viewmodels.shell.webhook_notices import WebhookNotices
 from traindeck.viewmodels.shell.window_state import WindowState
 from traindeck.viewmodels.storage.bucket_access import PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree, Folder
@@ -129,7 +150,10 @@ class Models:
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         parts = _form_parts(core, runs, notices.journal, scope)
-        log = LogFeed(core.logs, core.watch, core.disk, scope)
+        self.readings = ReadingFeed(core.readings, core.phases, core.resources, core.watch, runs, scope)
+        runs.readings = self.readings
+        look = LogAppearance(layout.get("log.look"), partial(layout.put, "log.look"))
+        log = LogFeed(core.logs, core.watch, core.disk, scope, look=look)
         log.place_wanted = log_place(layout.get("place.log"))
         SelectedLog(runs, log)  # the log is its parent
         sample = SampleRun(core.sample, core.submission, parts.form, scope)
@@ -140,6 +164,7 @@ class Models:
         self.storage = _storage(core, scope, notices, settings)
         preview = Preview(core.planes, core.previews, scope, drawn_picture)
         self.previews = PreviewsRoom(preview, core.planes, scope)
+        self.datasets = DatasetsRoom(self.storage.buckets, core.datasets, notices.journal, scope)
         self.status = Status(core.profiles, core.run_service, core.watch, core.transfers.changed, scope)
         self.costs = LiveCosts(core.billing, core.records, core.watch, scope)
         self.costs.changed.connect(lambda: self.status.show_costs(self.costs.state))
@@ -155,9 +180,15 @@ class Models:
         kept = partial(self.preferences.value, EVENTS_KEPT)
         self.events = Events(core.events, notices.journal, scope, kept)
         self.system_notices = SystemNotices(self.events, self.preferences, core.notifications, scope)
+        self.rules = RuleNews(core.rules, notices.journal, scope)
+        webhook = core.webhook(self.preferences.value)
+        self.webhook_notices = WebhookNotices(self.events, self.preferences, webhook, scope)
         self._news = (
             self.system_notices,
+            self.webhook_notices,
             RunNews(core.watch, notices.journal),
+            HangNews(self._hang_guard(core), notices.journal),
+            self.rules,
             RecordsNews(core.records, core.watch, notices, scope),
             BudgetNews(core.billing, core.watch, notices.journal, scope),
             TransferNews(core.transfers.changed, notices.journal),
@@ -165,6 +196,14 @@ class Models:
         )
         self.preferences.changed.connect(partial(self._use_settings, core))
         self._use_settings(core)
+        scope.start("look at logs for rules", core.rules.run)
+        copies = ProjectCopies(core.records, core.logs, core.disk, partial(self.preferences.value, LOGS_IN_PROJECT))
+        scope.start("copy logs to their projects", copies.run)
+
+    def _hang_guard(self, core: Core) -> HangGuard:
+        guard = core.hang_guard(partial(hang_wait, self.preferences.value))
+        self._scope.start("look for runs that hang", guard.run)
+        return guard
 
     def _use_settings(self, core: Core, *_: object) -> None:
         """At once, whatever changed."""
@@ -233,11 +272,16 @@ class Models:
         self._deaf()
         for model in (
             self.accounts.keys, self.status, self.costs, self.jobs.runs, self.jobs.log, self.transfers.list,
-            self.storage.changes,
+            self.storage.changes, self.readings,
         ):  # fmt: skip
             model.close()
         for news in self._news:
             news.close()
+
+
+def _sold_out_at(runs: RunList, flavor: str, profile: str) -> datetime | None:
+    """By the jobs that were sent lately."""
+    return sold_out_at(runs.state.runs, flavor, profile)
 
 
 def _form_parts(core: Core, runs: RunList, journal: Journal, scope: TaskScope) -> FormParts:
@@ -245,17 +289,24 @@ def _form_parts(core: Core, runs: RunList, journal: Journal, scope: TaskScope) -
     form = JobForm(core.choices, core.profiles, core.disk, scope, read_prices=core.billing.table)
     checks = LiveChecks(form, core.load_checks, scope)
     written = FormText(form, core.disk, scope)
+    code = CodeFolder(form, core.disk, scope, core.submission.limits_of)
+    sources = FormScripts(form, core.submission, core.disk, core.paths.script_fixes / "tries")
+    fixes = ScriptFixes(sources, FixFiles(core.paths.script_fixes), core.disk, journal, scope)
     return FormParts(
         form,
         PlaceNotes(form, core.places, scope),
-        FormChoices(form, lambda: [run.spec for run in runs.state.runs]),
+        FormChoices(form, lambda: [run.spec for run in runs.state.runs], partial(_sold_out_at, runs)),
         checks,
-        CodeFolder(form, core.disk, scope, core.submission.limits_of),
+        code,
+        ScriptParameters(form, code, core.disk, scope),
         EarlierCode(form, checks, core.run_service.kept_code, scope),
         written,
+        FormReplacing(form, written, journal),
         FormExchange(form, written, journal, core.disk, scope),
         FormTemplates(form, core.templates, scope),
         JobSending(form, written, core.submission, checks, scope),
+        fixes,
+        CodeFindings(checks, core.load_checks, fixes, core.disk, scope),
     )
 
 
@@ -311,10 +362,15 @@ class Workspace:
         models, shell = self._models, self.shell
         models.ask_about_warnings(shell.choose)
         self.jobs = await _added(shell, JobsFeature(shell, models.jobs, models.storage))
+        await _added(
+            shell, LogFeature(shell, models.jobs.log, self.jobs.show_code, models.rules, models.readings.track)
+        )
         await _added(shell, CompareFeature(shell, models.jobs))
+        await _added(shell, ScriptsFeature(shell, models.jobs.parts.fixes))
         billing = await _added(shell, BillingFeature(shell, models.billing))
         self.storage = await _added(shell, StorageFeature(shell, models.storage, models.accounts.accounts))
         self._transfers = await _added(shell, TransfersFeature(shell, models.transfers, self.storage.active))
+        await _added(shell, DatasetsFeature(shell, models.datasets, models.accounts.accounts, self.storage.active))
         await _added(shell, PreviewsFeature(shell, models.previews, models.storage, self.storage.active))
         self.accounts = await _added(shell, AccountsFeature(shell, models.accounts, models.jobs, models.storage))
         lab = await _added(shell, LabFeature(shell, models.lab, self._lab_emptied))
@@ -330,9 +386,10 @@ class Workspace:
 
     async def reopen(self, pages: OpenPages) -> None:
         """The page in front at once, the others behind it, one after the other."""
-        if not pages.pages:
-            return
         tabs = self.window.tabs
+        if not pages.pages:
+            tabs.say_if_empty()
+            return
         self.shell.restore(pages.pages[pages.current])
         for place, page in enumerate(pages.pages):
             if place == pages.current:
@@ -374,9 +431,6 @@ class Workspace:
         models, shell = self._models, self.shell
         match opening:
             case JobFileOpening(path):
-                question = text("Replace the content of the job form with “{file}”?", file=str(path))
-                if models.jobs.form.state.is_dirty and not await shell.confirm(question, text("Replace")):
-                    return
                 models.jobs.form.open_file(path)
                 shell.show_dock("job")
             case RunOpening(run_id):
@@ -426,4 +480,4 @@ async def _added(shell: Shell, room: Room) -> Room:
 
 
 def _tell(journal: Journal, news: News) -> None:
-    journal.done(news.message, topic=news.topic, undo=news.undo)
+    journal.done(news.message, topic=news.topic, undo=news.undo, look=news.look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
@@ -12,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.lab import LabDiskUsage, LabSight
 from traindeck.domain.texts import Text
+from traindeck.runtime.tasks import user_is_asked
 
 Rows = tuple[tuple[str, ...], ...]
 """Names and values as they were typed, in their order; some tables have more columns."""
@@ -46,6 +48,11 @@ class Way:
 
 Choose = Callable[[Text, Sequence[Text], Sequence[Way]], Awaitable[str]]
 """Asks the user which way: the question, and what the ways mean. Empty: none of them."""
+
+
+def while_asking() -> AbstractContextManager[None]:
+    """Of the work that shows a dialog: until it is answered nobody is told that it takes its time."""
+    return user_is_asked()
 
 
 class Asks(Protocol):
@@ -83,8 +90,8 @@ class Tone(Enum):
 class Tasks(Protocol):
     """Owns what a dialog starts; each has a name and may be ended by it."""
 
-    def start(self, name: str, work: Callable[[], Awaitable[object]]) -> bool:
-        """False: it runs already, or the window is going."""
+    def start(self, name: str, work: Callable[[], Awaitable[object]], *, words: Text | None = None) -> bool:
+        """False: it runs already, or the window is going. `words` are told of where it takes its time."""
 
     def cancel(self, name: str) -> None: ...
 

@@ -6,15 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from PySide6.QtCore import SignalInstance
+
 from traindeck.domain.accounts.profiles import is_region
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.run_table import exported
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.accounts.profiles import ProfileService
+from traindeck.services.datasets.datasets import Datasets
+from traindeck.services.datasets.loaders import save_loader
 from traindeck.services.jobs.billing import Billing
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.services.jobs.comparing import RunComparing
@@ -27,20 +32,23 @@ from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
 from traindeck.services.transfers import Transfers
 from traindeck.viewmodels.accounts.accounts import Accounts, KeyNews
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
-from traindeck.viewmodels.jobs.billing_page import BillingPage, BillingPlaces
-from traindeck.viewmodels.jobs.code_keeping import CodeKeeping
-from traindeck.viewmodels.jobs.form_parts import FormParts
-from traindeck.viewmodels.jobs.job_form import JobForm
-from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_page import RunPage
-from traindeck.viewmodels.jobs.sample_run import SampleRun
+from traindeck.viewmodels.datasets.dataset_look import DatasetReportPage
+from traindeck.viewmodels.datasets.mini_form import MiniForm
+from traindeck.viewmodels.jobs.costs.billing_page import BillingPage, BillingPlaces
+from traindeck.viewmodels.jobs.form.form_parts import FormParts
+from traindeck.viewmodels.jobs.form.job_form import JobForm
+from traindeck.viewmodels.jobs.runs.code_keeping import CodeKeeping
+from traindeck.viewmodels.jobs.runs.run_list import RunList
+from traindeck.viewmodels.jobs.runs.run_page import RunPage
+from traindeck.viewmodels.jobs.runs.sample_run import SampleRun
 from traindeck.viewmodels.logs.log_feed import LogFeed
 from traindeck.viewmodels.previews.preview import Preview
+from traindeck.viewmodels.shell.journal import Journal, Subject, Topic
 from traindeck.viewmodels.shell.window_state import WindowState
 from traindeck.viewmodels.storage.bucket_access import BucketAccess, PublicMarks
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.buckets import BucketRemovals, BucketService, NewBucketForm
-from traindeck.viewmodels.storage.deleting import DeletedObjects
+from traindeck.viewmodels.storage.deleting import DeletedObjects, News
 from traindeck.viewmodels.storage.moving import CutObjects, Moving
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.object_sheet import BulkWork, ObjectSheet
@@ -179,6 +187,35 @@ class TransfersRoom:
 
     def sync(self, profile: str, place: ObjectPath) -> SyncForm:
         return SyncForm(profile, place, self.transfers, self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetsRoom:
+    """Small copies and reports of datasets."""
+
+    buckets: BucketTree
+    datasets: Datasets
+    journal: Journal
+    scope: TaskScope
+
+    @property
+    def look_wanted(self) -> SignalInstance:
+        """A folder was dropped, and is to be looked at before it is uploaded."""
+        return self.buckets.look_wanted
+
+    def mini(self, profile: str, source: str) -> MiniForm:
+        return MiniForm(source, profile, self.datasets, self.scope, self._tell)
+
+    def report(self, profile: str, place: str) -> DatasetReportPage:
+        return DatasetReportPage(place, profile, self.datasets, self.scope)
+
+    async def save_loader(self, framework: str, place: Path) -> None:
+        """The dialog that asked for the place has asked about a file that is there, too."""
+        await self.datasets.disk.run(lambda _: save_loader(framework, place))
+        self.journal.done(text("Saved the loader as {file}.", file=str(place)), topic=Topic(Subject.FILE, str(place)))
+
+    def _tell(self, news: News) -> None:
+        self.journal.done(news.message, topic=news.topic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,7 @@ class ProfileDialog(QDialog):
         FileDrop(self, form.load)
         self.fields: dict[str, QLineEdit] = {}
         self._wrong: dict[str, QLabel] = {}
+        self._labels: list[QLabel] = []
         self.region = QComboBox()
         self.signature = QComboBox()
         self.path_style = QCheckBox(say("&Bucket name in the path, not in the host"))
@@ -176,6 +177,9 @@ class ProfileDialog(QDialog):
         self._row(form, "access_key", say("&Access key (AK)"), stays)
         self._row(form, "secret_key", say("&Secret key (SK)"), stays)
         self._build_more(stays)
+        widest = max(one.sizeHint().width() for one in self._labels)
+        for one in self._labels:
+            one.setMinimumWidth(widest)  # so that all fields of both parts begin in one line
         self.more.setCheckable(True)
         self.save.setAutoDefault(True)  # else Return would press “Close”
         self.save.setDefault(True)
@@ -214,7 +218,7 @@ class ProfileDialog(QDialog):
         _head(form, say("Custom endpoints"))
         self._row(form, "obs_endpoint", say("&OBS endpoint"), from_region)
         self._fill_signatures()
-        form.addRow(label_of(say("Si&gnature"), self.signature), self.signature)
+        form.addRow(self._label(say("Si&gnature"), self.signature), self.signature)
         form.addRow("", self.path_style)
         self._row(form, "modelarts_endpoint", say("Mo&delArts endpoint"), from_region)
         self._row(form, "iam_endpoint", say("&IAM endpoint"), from_region)
@@ -245,7 +249,11 @@ class ProfileDialog(QDialog):
         hint.setFixedHeight(hint.fontMetrics().lineSpacing())
         box = QWidget()
         column_of(field, hint, inside=box, margins=0, spacing=0)
-        form.addRow(label_of(title, field), box)
+        form.addRow(self._label(title, field), box)
+
+    def _label(self, title: str, field: QWidget) -> QLabel:
+        self._labels.append(label_of(title, field))
+        return self._labels[-1]
 
     def _fill_regions(self) -> None:
         self.region.setObjectName("profile.region")
@@ -338,7 +346,7 @@ class ProfileDialog(QDialog):
         if state.saved and state.is_session_only:
             return say("The keys are kept until TrainDeck ends, and nowhere on the disk.")
         if state.has_no_keyring:
-            return say("Nothing was kept.")
+            return say("Nothing is kept yet.")
         if not state.keyring:
             return ""
         if state.saved or state.is_change:

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
+from traindeck.domain.jobs.form.job_format import JobFormat
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.jobs.job_format import JobFormat
 from traindeck.domain.jobs.job_spec import name_stem
 from traindeck.domain.jobs.run_tags import check_tags, tags_in
+from traindeck.domain.readings.failure_rules import ActionOffer, FailureAction
 from traindeck.domain.texts import Text, say, say_count, text
-from traindeck.ui.jobs.again_strip import AgainStrip
-from traindeck.ui.jobs.job_form_view import JobFormView
-from traindeck.ui.jobs.run_actions import RunAction, run_actions
-from traindeck.ui.jobs.run_list_view import RunListView
-from traindeck.ui.jobs.run_page_view import RunPageView
-from traindeck.ui.jobs.run_rows import RunRows
-from traindeck.ui.jobs.template_dialogs import SaveTemplateDialog, TemplatesDialog
+from traindeck.ui.jobs.form.job_form_view import JobFormView
+from traindeck.ui.jobs.form.template_dialogs import SaveTemplateDialog, TemplatesDialog
+from traindeck.ui.jobs.runs.again_strip import AgainStrip
+from traindeck.ui.jobs.runs.curves_part import CurvesPanel
+from traindeck.ui.jobs.runs.run_actions import RunAction, run_actions
+from traindeck.ui.jobs.runs.run_list_view import RunListView
+from traindeck.ui.jobs.runs.run_page_view import RunPageView
+from traindeck.ui.jobs.runs.run_rows import RunRows
 from traindeck.ui.kit.dialogs import asked_line, chosen_file, chosen_place
 from traindeck.ui.kit.edits import REFRESH, edit_of
-from traindeck.ui.logs.log_view import LogView
+from traindeck.ui.readings.failure_card import form_field
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import Make
-from traindeck.viewmodels.jobs.run_list import OtherJob
-from traindeck.viewmodels.jobs.run_page import RunPage
-from traindeck.viewmodels.jobs.run_words import job_words, run_title, state_words
+from traindeck.viewmodels.jobs.runs.run_list import MOST_OFFERED, OtherJob
+from traindeck.viewmodels.jobs.runs.run_page import CODE, SUB_PAGES, RunPage
+from traindeck.viewmodels.jobs.runs.run_words import job_words, run_title, state_words
 from traindeck.viewmodels.rooms import JobsRoom, StorageRoom
 from traindeck.viewmodels.shell.commands import Command, always
 from traindeck.viewmodels.shell.contexts import ANYWHERE
 from traindeck.viewmodels.shell.finding import PaletteEntry
 from traindeck.viewmodels.shell.journal import Subject, Topic
+
+if TYPE_CHECKING:
+    from traindeck.ui.readings.curves_view import CurvesView
 
 FOLLOWING = "run"
 """The key of the tab that shows the selected run; that of a run that was kept has its id behind a point."""
@@ -45,9 +51,16 @@ _NO_PAGE = text("Open a run first.")
 _NO_OTHER = text("Select a job in the list that was made elsewhere.")
 _NO_JOB = text("Fill in the job form first.")
 _TABLES = "CSV (*.csv);;Markdown (*.md)"
+_CHARTS = "PNG (*.png);;CSV (*.csv)"
 _TOML = "TOML (*.toml)"
 _OTHERS = "*.yaml *.yml *.json"
 _REFRESH_MS = 50
+_MENDING = {
+    FailureAction.SHOW_ACCOUNT: "account.connect",
+    FailureAction.SHOW_LAB: "account.lab",
+    FailureAction.SHOW_BILLING: "run.billing",
+}
+"""The commands of other rooms that help with a failure."""
 
 
 class JobsFeature(Feature):
@@ -67,7 +80,7 @@ class JobsFeature(Feature):
         room, theme = self._room, self.shell.theme
         return {
             "runs": lambda: RunListView(room.runs, theme, self.shell),
-            "log": lambda: LogView(room.log, theme),
+            "charts": lambda: CurvesPanel(room.runs, theme),
             "job": lambda: JobFormView(room.parts, theme, self.shell.confirm, self.shell.tasks),
         }
 
@@ -79,6 +92,9 @@ class JobsFeature(Feature):
             (room.sample_run.submitted, self._follow_sample),
             (room.runs.opened, self.open_run),
             (room.runs.log_wanted, self.show_log),
+            (room.runs.line_wanted, self._show_line),
+            (room.runs.mending_wanted, self._mend),
+            (room.runs.chart_export_wanted, self._ask_chart),
             (room.runs.edit_wanted, self._edit),
             (room.runs.adopted, self.open_run),
             (room.runs.tags_wanted, self._ask_tags),
@@ -88,15 +104,16 @@ class JobsFeature(Feature):
             (room.runs.changed, refresh),
             (room.runs.selection_changed, refresh),
             (room.form.changed, self._refreshing.start),
+            (self.shell.theme.changed, self._mark_pinned),
         ]
 
     def commands(self) -> Iterable[Command]:
-        form, submit = self._room.form, self._room.parts.sending.submit
+        submit = self._room.parts.sending.submit
         opening = partial(self.shell.tasks.start, "open a job file", self._open_job)
         importing = partial(self.shell.tasks.start, "import a job", self._import_job)
         saving = partial(self.shell.tasks.start, "save a job file", self._save_job)
         return [
-            Command("job.new", say("&New job"), form.new, shortcut="Ctrl+N", menu="job", icon="plus"),
+            Command("job.new", say("&New job"), self._new_job, shortcut="Ctrl+N", menu="job", icon="plus"),
             Command("job.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="job"),
             Command("job.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="job"),
             Command("job.import", say("&Import…"), importing, menu="job"),
@@ -106,6 +123,14 @@ class JobsFeature(Feature):
             Command("job.text", say("Edit as te&xt"), self._edit_as_text, menu="job", checked=self._is_text),
             Command("job.code", say("Code that goes a&long…"), self._show_code, self._has_code, menu="job", group=2),
             Command("job.checks", say("All &checks…"), self._show_checks, menu="job", group=2),
+            Command(
+                "job.findings",
+                say("&Findings in the scripts…"),
+                self._show_findings,
+                self._has_code,
+                menu="job",
+                group=2,
+            ),
             Command("job.sample", say("&Sample project"), self.fill_in_sample, menu="job", group=1, icon="flask"),
             Command(
                 "job.submit",
@@ -125,9 +150,14 @@ class JobsFeature(Feature):
         ]
 
     def offers(self) -> Iterable[PaletteEntry]:
-        for run in self._room.runs.state.runs:
-            title, detail = f"{job_words(run)} {run.number}", f"{say('Run')} · {state_words(run)}"
-            yield PaletteEntry(f"run.{run.id}", title, partial(self.open_run, run), detail, "runs", also=run.name)
+        return map(self._offer, self._room.runs.state.runs[:MOST_OFFERED])
+
+    def look_up(self, words: str, tell: Callable[[Iterable[PaletteEntry]], None]) -> None:
+        self._room.runs.look_up(words, lambda found: tell(map(self._offer, found)))
+
+    def _offer(self, run: Run) -> PaletteEntry:
+        title, detail = f"{job_words(run)} {run.number}", f"{say('Run')} · {state_words(run)}"
+        return PaletteEntry(f"run.{run.id}", title, partial(self.open_run, run), detail, "runs", also=run.name)
 
     def _command(self, action: RunAction) -> Command:
         """The same for the runs that are meant."""
@@ -175,7 +205,7 @@ class JobsFeature(Feature):
         if page is not None and page.pinned and not isinstance(QApplication.focusWidget(), RunRows):
             run = page.state.run
         elif action.of_several and len(runs.chosen) > 1:
-            return [one for one in map(runs.run, runs.chosen) if one is not None]
+            return runs.chosen_runs or []
         return [] if run is None else [run]
 
     def _pin_command(self) -> Command:
@@ -205,6 +235,13 @@ class JobsFeature(Feature):
             self._room.runs.select(run.id)
         self._open(run.id if f"{_PINNED}{run.id}" in self._pages else "").setFocus()
 
+    def show_code(self, run: Run, path: str, line: int) -> None:
+        """A line of the frozen code of a run, as a message names its file."""
+        self.open_run(run)
+        view = self.shell.window.tabs.currentWidget()
+        if isinstance(view, RunPageView):
+            view.show_code(path, line)
+
     def restore(self, page: object) -> bool:
         if not isinstance(page, str) or not (page == FOLLOWING or page.startswith(_PINNED)):
             return False
@@ -212,9 +249,29 @@ class JobsFeature(Feature):
         return True
 
     def jump(self, topic: Topic) -> bool:
-        if topic.subject is Subject.RUN and (run := self._room.runs.run(topic.name)) is not None:
+        if topic.subject is Subject.RUN:
+            self._with_run(topic.name, self.open_run)
+        if topic.subject is Subject.LOG:
+            self._jump_to_line(topic.name)
+        return topic.subject in (Subject.RUN, Subject.LOG)
+
+    def _jump_to_line(self, place: str) -> None:
+        run_id, worker, offset = place.split(" ")
+
+        def open_line(run: Run) -> None:
             self.open_run(run)
-        return topic.subject is Subject.RUN
+            self._show_line(run, worker, int(offset))
+
+        self._with_run(run_id, open_line)
+
+    def _with_run(self, run_id: str, act: Callable[[Run], None]) -> None:
+        """One that is gone is nothing to act on."""
+
+        def act_on(runs: Sequence[Run]) -> None:
+            for run in runs:
+                act(run)
+
+        self._room.runs.when_known([run_id], act_on)
 
     def page_closed(self, key: str) -> None:
         if model := self._pages.pop(key, None):
@@ -229,7 +286,15 @@ class JobsFeature(Feature):
         key = f"{_PINNED}{pinned}" if pinned else FOLLOWING
         page = self.shell.window.open_tab(key, say("Run"), partial(self._page, key, pinned))
         self._name_tab(key)
+        self._mark_pinned()
         return page
+
+    def _mark_pinned(self) -> None:
+        """A tab that follows the list, and one that stays, may be of the same run."""
+        for key, model in self._pages.items():
+            if model.pinned:
+                words = say("Stays with this run, whatever is selected")
+                self.shell.window.mark_tab(key, self.shell.theme.icon("pin"), words)
 
     def _page(self, key: str, pinned: str) -> QWidget:
         model = self._pages[key] = self._room.page(pinned)
@@ -265,7 +330,9 @@ class JobsFeature(Feature):
 
     async def _tag(self, runs: Sequence[Run]) -> None:
         """All tags of one run; of several, those that they get beside their own."""
-        title = say_count("Tags of {count} run", "Tags to add to {count} runs", len(runs))
+        title = say_count("Tags to add to {count} run", "Tags to add to {count} runs", len(runs))
+        if len(runs) == 1:
+            title = say("Tags of run {number}", number=runs[0].number)
         question = say("Words or KEY=VALUE, separated by commas. They are kept here and at the service.")
         before = ", ".join(runs[0].tags) if len(runs) == 1 else ""
         words = await asked_line(self.shell.window, title, question, say("Save"), before, check_tags)
@@ -283,11 +350,42 @@ class JobsFeature(Feature):
         if path is not None:
             await self._room.export(runs, path)
 
+    def _ask_chart(self, view: CurvesView) -> None:
+        self.shell.tasks.start("export a chart", partial(self._export_chart, view))
+
+    async def _export_chart(self, view: CurvesView) -> None:
+        path = await chosen_place(self.shell.window, say("Export chart"), "curves.png", _CHARTS)
+        if path is not None:
+            view.export(path)
+
     # what is selected
 
     def show_log(self, run: Run) -> None:
         self._room.log.show(run)
         self.shell.show_dock("log")
+
+    def _show_line(self, run: Run, worker: str, offset: int) -> None:
+        self._room.log.show_at(run, worker, offset)
+        self.shell.show_dock("log")
+
+    def _mend(self, run: Run, offer: ActionOffer) -> None:
+        """What the card of a failure offers; nothing is sent without the user."""
+        match offer.action:
+            case FailureAction.EDIT:
+                self._edit(run)
+                self._form_view().go_to_field(form_field(offer))
+            case FailureAction.RUN_AGAIN:
+                self._room.runs.rerun(run)
+            case FailureAction.SHOW_CODE:
+                self._show_part(run, CODE)
+            case _:
+                self.shell.commands.run(_MENDING[offer.action])
+
+    def _show_part(self, run: Run, part: str) -> None:
+        self.open_run(run)
+        page = self.shell.window.tabs.currentWidget()
+        if isinstance(page, RunPageView):
+            page.tabs.setCurrentIndex(SUB_PAGES.index(part))
 
     def _open_page(self, address: str) -> None:
         QDesktopServices.openUrl(QUrl(address))
@@ -321,8 +419,12 @@ class JobsFeature(Feature):
 
     # job files and the sample
 
+    def _new_job(self) -> None:
+        self._form_view()
+        self._room.form.new()
+
     def fill_in_sample(self) -> None:
-        self.shell.tasks.start("prepare the sample", self.prepare_sample)
+        self.shell.tasks.start("prepare the sample", self.prepare_sample, words=text("Preparing the sample…"))
 
     async def prepare_sample(self) -> Path:
         """The sample in the form, its data in the Lab; the answer is the folder it is in."""
@@ -363,6 +465,9 @@ class JobsFeature(Feature):
     def _has_code(self) -> bool:
         return self._room.form.state.has_local_code
 
+    def _show_findings(self) -> None:
+        self._form_view().show_findings()
+
     def _show_checks(self) -> None:
         self._form_view().show_checks()
 
@@ -377,10 +482,8 @@ class JobsFeature(Feature):
         path = await chosen_file(self.shell.window, say("Import a job"), pattern)
         if path is None:
             return
-        question = text("Replace the content of the job form with “{file}”?", file=str(path))
-        if not self._room.form.state.is_dirty or await self.shell.confirm(question, text("Replace")):
-            self._room.parts.exchange.take_in(path)
-            self.shell.show_dock("job")
+        self._room.parts.exchange.take_in(path)
+        self.shell.show_dock("job")
 
     def _export_command(self, kind: JobFormat, title: str) -> Command:
         exporting = partial(self.shell.tasks.start, "export the job", partial(self._export_job, kind))

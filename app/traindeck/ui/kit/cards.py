@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, SignalInstance
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -72,10 +72,23 @@ def show_words(place: QLabel | QPushButton, words: str) -> None:
     place.setVisible(bool(words))
 
 
+class _PushButton(QPushButton):
+    """Return presses it where it has the focus, and nowhere else: not from a field beside it."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.setAutoDefault(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        has_modifiers = bool(event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not has_modifiers and not event.isAutoRepeat():
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+
 def push_button(words: str, act: Pressed | None = None, role: str = "", tip: str = "") -> QPushButton:
-    """Return in a field does not press it."""
-    made = QPushButton(words)
-    made.setAutoDefault(False)
+    made = _PushButton(words)
     made.setToolTip(tip)
     if role:
         set_role(made, role)
@@ -172,7 +185,7 @@ class ElidedLabel(QLabel):
         )
 
 
-class ElidedButton(QPushButton):
+class ElidedButton(_PushButton):
     """May become narrower than its words; the tool tip has all of them."""
 
     def __init__(self, words: str = "") -> None:

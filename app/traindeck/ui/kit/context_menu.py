@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtCore import QObject, QRectF, Qt
+from PySide6.QtGui import QContextMenuEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QMenu, QWidget
 
 from traindeck.ui.kit.theme import Theme
 from traindeck.viewmodels.shell.commands import Command, Commands
@@ -71,6 +72,36 @@ def menu_of(members: Iterable[Command], theme: Theme, parent: QWidget) -> QMenu:
             action.triggered.connect(partial(_run, command))
     letter_entries(menu)
     return menu
+
+
+class MenuKey(QObject):
+    """Shift+F10 opens the context menu of what has the keyboard, in every window; on X11 Qt leaves it out."""
+
+    KEYS = "Shift+F10"
+
+    def __init__(self, application: QApplication) -> None:
+        super().__init__(application)
+        if sys.platform.startswith("linux"):
+            application.focusWindowChanged.connect(self._give)
+
+    def _give(self, *_: object) -> None:
+        window = QApplication.activeWindow()
+        direct = Qt.FindChildOption.FindDirectChildrenOnly
+        if window is not None and window.findChild(QShortcut, self.KEYS, direct) is None:
+            shortcut = QShortcut(QKeySequence(self.KEYS), window, autoRepeat=False)
+            shortcut.setObjectName(self.KEYS)
+            shortcut.activated.connect(_open_at_focus)
+
+
+def _open_at_focus() -> None:
+    widget = QApplication.focusWidget()
+    if widget is None:
+        return
+    if isinstance(widget, QAbstractItemView) and widget.currentIndex().isValid():
+        widget.scrollTo(widget.currentIndex())
+    place = QRectF(widget.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle)).center().toPoint()
+    wanted = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, widget.mapToGlobal(place))
+    QApplication.sendEvent(widget, wanted)
 
 
 def _run(command: Command, *_: bool) -> None:

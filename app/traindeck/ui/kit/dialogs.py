@@ -15,11 +15,13 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFileDialog,
+    QHeaderView,
     QLabel,
     QLineEdit,
     QMainWindow,
     QPlainTextEdit,
     QPushButton,
+    QTreeView,
     QWidget,
 )
 from shiboken6 import isValid
@@ -30,6 +32,7 @@ from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.layouts import column_of, label
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
+from traindeck.viewmodels.ports import while_asking
 
 CANCEL = "cancel"
 DIALOG_MARGINS = (3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
@@ -40,7 +43,8 @@ async def shown(dialog: QDialog) -> int:
     result = _ending(dialog)
     dialog.open()
     try:
-        return await result
+        with while_asking():
+            return await result
     finally:
         if isValid(dialog):
             dialog.close()
@@ -132,7 +136,8 @@ class Question(QDialog):
     def _made(self, answer: AnswerButton) -> QPushButton:
         made = push_button(answer.label, partial(self._choose, answer.id), answer.role)
         made.setObjectName(f"answer.{answer.id}")
-        made.setAutoDefault(answer.role == "primary")
+        # Enter presses the one that has the focus; not from the field of a word that is to be typed.
+        made.setAutoDefault(answer.role == "primary" or not self._word)
         made.setDefault(answer.role == "primary")
         return made
 
@@ -155,7 +160,10 @@ def closing(dialog: QDialog, words: str, *buttons: QPushButton) -> tuple[QDialog
         # All on one side: the system's order by role would tear them apart.
         foot.addButton(one, QDialogButtonBox.ButtonRole.ActionRole)
     foot.rejected.connect(dialog.reject)
-    return foot, foot.addButton(words, QDialogButtonBox.ButtonRole.RejectRole)
+    # Where it has the focus Return presses it, and not the button that Return in a field means.
+    out = push_button(words)
+    foot.addButton(out, QDialogButtonBox.ButtonRole.RejectRole)
+    return foot, out
 
 
 async def agreed(parent: QWidget | None, title: str, hint: str, action: str, role: str = "danger") -> bool:
@@ -230,6 +238,23 @@ last_folders = LastFolders()
 """One for the program, as there is one user who looks for files."""
 
 
+_TYPE_OF_FILE = 2
+
+
+def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: str = "") -> QFileDialog:
+    """Qt's own translation has not followed these two of its sentences, nor its columns what stands in them."""
+    dialog = QFileDialog(parent, title, start, pattern)
+    dialog.setLabelText(QFileDialog.DialogLabel.LookIn, say("&Look in:"))
+    dialog.setLabelText(QFileDialog.DialogLabel.FileType, say("Files of &type:"))
+    for tree in dialog.findChildren(QTreeView):  # none where the desktop has a dialog of its own
+        header = tree.header()
+        header.setResizeContentsPrecision(0)  # of the rows in sight, however many there are
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        tree.setColumnHidden(_TYPE_OF_FILE, True)  # the ending says it, in less room
+    return dialog
+
+
 def _remembered(dialog: QFileDialog, kind: str, start: str = "") -> QFileDialog:
     if begin := start or last_folders.of(kind):
         dialog.setDirectory(begin)
@@ -239,16 +264,30 @@ def _remembered(dialog: QFileDialog, kind: str, start: str = "") -> QFileDialog:
 
 async def chosen_file(parent: QWidget | None, title: str, pattern: str = "", folder: Path | None = None) -> Path | None:
     """An existing file of the user's choice."""
-    dialog = _remembered(QFileDialog(parent, title, "", pattern), "open", str(folder or ""))
+    dialog = _remembered(_file_dialog(parent, title, "", pattern), "open", str(folder or ""))
     _set_mode(dialog, QFileDialog.FileMode.ExistingFile)
     return await _chosen(dialog)
 
 
 async def chosen_place(parent: QWidget | None, title: str, name: str, pattern: str = "") -> Path | None:
-    """Where to save; asks itself before a file is replaced."""
-    dialog = _remembered(QFileDialog(parent, title, name, pattern), "save")
+    """Where to save, with the ending of the kind that is chosen; asks itself before a file is replaced."""
+    dialog = _remembered(_file_dialog(parent, title, name, pattern), "save")
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setDefaultSuffix(_ending_of(pattern.partition(";;")[0]))
+    dialog.filterSelected.connect(partial(_take_kind, dialog))
     return await _chosen(dialog)
+
+
+def _ending_of(kind: str) -> str:
+    """Of `CSV (*.csv)`; empty: any."""
+    return kind.rpartition("*.")[2].rstrip(")") if "*." in kind else ""
+
+
+def _take_kind(dialog: QFileDialog, kind: str) -> None:
+    ending, names = _ending_of(kind), dialog.selectedFiles()
+    dialog.setDefaultSuffix(ending)
+    if ending and names:
+        dialog.selectFile(str(Path(names[0]).with_suffix(f".{ending}")))
 
 
 async def _chosen(dialog: QFileDialog) -> Path | None:
@@ -262,17 +301,17 @@ Chosen = Callable[[list[Path]], None]
 
 
 def choose_files(parent: QWidget, title: str, chosen: Chosen) -> QFileDialog:
-    return _opened(_remembered(QFileDialog(parent, title), "files"), QFileDialog.FileMode.ExistingFiles, chosen)
+    return _opened(_remembered(_file_dialog(parent, title), "files"), QFileDialog.FileMode.ExistingFiles, chosen)
 
 
 def choose_folder(parent: QWidget, title: str, chosen: Chosen, start: Path | None = None) -> QFileDialog:
-    dialog = _remembered(QFileDialog(parent, title), "folder", str(start or ""))
+    dialog = _remembered(_file_dialog(parent, title), "folder", str(start or ""))
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     return _opened(dialog, QFileDialog.FileMode.Directory, chosen)
 
 
 def choose_job_file(parent: QWidget, title: str, chosen: Chosen, start: Path, *, to_save: bool) -> QFileDialog:
-    dialog = QFileDialog(parent, title, str(start.parent), "job.toml (*.toml)")
+    dialog = _file_dialog(parent, title, str(start.parent), "job.toml (*.toml)")
     dialog.setDefaultSuffix("toml")
     if to_save:
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal
-from PySide6.QtGui import QPaintEvent, QPalette
+from PySide6.QtGui import QHelpEvent, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
     QLabel,
     QLineEdit,
-    QListView,
     QPushButton,
     QStyle,
     QStyleOptionComboBox,
     QStylePainter,
+    QToolTip,
     QWidget,
 )
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedButton, show_words
+from traindeck.ui.kit.completions import completion_popup
 from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.pair_table import PairTable
 from traindeck.ui.kit.property_page import sentence
@@ -58,6 +59,10 @@ class Field(QWidget):
         super().__init__()
         self.editor = editor
         self._explanation = explanation
+        self._lock = ""
+        self._beside = beside
+        for watched in (editor, editor.viewport() if isinstance(editor, PairTable) else editor):
+            watched.installEventFilter(self)
         self.label = QLabel(label)
         self.label.setToolTip(explanation)
         self.label.setBuddy(editor)
@@ -105,11 +110,21 @@ class Field(QWidget):
 
     def lock(self, words: str) -> None:
         """Not to be changed; `words` say why, empty: it may be."""
+        self._lock = words
         self.label.setToolTip(words or self._explanation)
+        for widget in self._beside:
+            widget.setEnabled(not words)
         if isinstance(self.editor, PairTable):
             self.editor.lock(bool(words))
         else:
             self.editor.setEnabled(not words)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Why it is locked, in place of what its editor says of itself."""
+        if self._lock and isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            QToolTip.showText(event.globalPos(), self._lock, self.editor)
+            return True
+        return super().eventFilter(watched, event)
 
     def show_changed(self, changed: bool) -> None:
         """Marked when it is not as it was in the run the form was filled from."""
@@ -131,6 +146,7 @@ class ChoiceBox(QComboBox):
         self._choices: tuple[Choice, ...] = ()
         self._value = ""
         self._open: tuple[str, ...] = ()
+        self._shorter: tuple[str, ...] = ()
         # The longest engine must not decide how wide the panel is.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
@@ -167,6 +183,19 @@ class ChoiceBox(QComboBox):
         self.setCurrentIndex(self.findData(value) if value else -1)
         self.setToolTip(self.currentText())
 
+    def call_shorter(self, forms: Sequence[str]) -> None:
+        """What is chosen in fewer and fewer words, for a box that is too narrow for all of them."""
+        if (forms := tuple(forms)) != self._shorter:
+            self._shorter = forms
+            self.update()
+
+    def words_in(self, room: int) -> str:
+        """The most that can be read whole; cut with a mark, not by the edge, only where nothing can."""
+        words, metrics = self.currentText() or self.placeholderText(), self.fontMetrics()
+        forms = (words, *self._shorter) if self.currentText() else (words,)
+        whole = next((form for form in forms if metrics.horizontalAdvance(form) <= room), None)
+        return metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, room) if whole is None else whole
+
     def showPopup(self) -> None:
         """As wide as what is in it: there each entry is whole."""
         view = self.view()
@@ -177,13 +206,12 @@ class ChoiceBox(QComboBox):
         super().showPopup()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """One line; what does not fit is cut with a mark, not by the edge."""
+        """One line, in the words that fit."""
         painter, option = QStylePainter(self), QStyleOptionComboBox()
         self.initStyleOption(option)
         place = QStyle.SubControl.SC_ComboBoxEditField
         room = self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, place, self).width()
-        words = option.currentText or self.placeholderText()
-        option.currentText = self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideMiddle, room - HALF)
+        option.currentText = self.words_in(room - HALF)
         if not self.currentText():
             brush = option.palette.placeholderText()
             option.palette.setBrush(QPalette.ColorRole.ButtonText, brush)
@@ -226,10 +254,15 @@ class Fold(QWidget):
         self.button.setCheckable(True)
         set_role(self.button, "link")
         self._inside = QWidget()
-        self.column = column_of(inside=self._inside, margins=0, spacing=SPACE + HALF)
+        self.column = column_of(inside=self._inside, margins=0, spacing=SPACE)
         column_of((self.button, 0, Qt.AlignmentFlag.AlignLeft), self._inside, inside=self, margins=0)
         self.button.toggled.connect(self.unfold)
         self.unfold(False)
+
+    def show_words(self, words: str) -> None:
+        if words != self._words:
+            self._words = words
+            self.unfold(self.button.isChecked())
 
     def unfold(self, wanted: bool) -> None:
         self.button.setChecked(wanted)
@@ -251,9 +284,7 @@ class PlaceCompletion(QObject):
         # What is offered is spelled as we spell it, whatever way it was typed.
         self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         self._completer.setMaxVisibleItems(_MOST_PLACES_SHOWN)
-        popup = QListView()
-        set_role(popup, "completion")
-        self._completer.setPopup(popup)
+        self._completer.setPopup(completion_popup())
         line.setCompleter(self._completer)
         self.typed, self.chosen = line.textEdited, self._completer.activated
 

@@ -21,6 +21,7 @@ STROKES = {
     "dots": "M3.2 7.4a.7.7 0 1 0 .1 0zM8 7.4a.7.7 0 1 0 .1 0zM12.8 7.4a.7.7 0 1 0 .1 0z",
     "diff": "M4.5 2.5v6M1.5 5.5h6M1.5 11.5h6M9 13.5l5.5-11",
     "download": "M8 2.5v8M4.5 7.5 8 11l3.5-3.5M3 13.5h10",
+    "down": "M8 3v9.5M4 8.5l4 4 4-4",
     "edit": "M3 13l.6-2.8 7.6-7.6 2.2 2.2-7.6 7.6zM9.6 4.2l2.2 2.2",
     "error": "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12M8 5v3.5M8 11v.1",
     "eye": "M1.5 8C4.2 3.6 11.8 3.6 14.5 8 11.8 12.4 4.2 12.4 1.5 8M8 9.9a1.9 1.9 0 1 0 0-3.8 1.9 1.9 0 0 0 0 3.8",
@@ -77,9 +78,12 @@ _MARK = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
 
 def drawn_icon(name: str, color: str, disabled: str) -> QIcon:
     icon = QIcon()
-    for mode, tint in ((QIcon.Mode.Normal, color), (QIcon.Mode.Disabled, disabled)):
-        for size in (16, 20, 24, 32, 48):
-            icon.addPixmap(_drawn(_ICON.format(path=STROKES[name], color=tint), size), mode)
+    for size in (16, 20, 24, 32, 48):
+        shown = _drawn(_ICON.format(path=STROKES[name], color=color), size)
+        # Without a picture of its own Qt tints what is selected, until it looks as if it were disabled.
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
+            icon.addPixmap(shown, mode)
+        icon.addPixmap(_drawn(_ICON.format(path=STROKES[name], color=disabled), size), QIcon.Mode.Disabled)
     return icon
 
 

@@ -36,6 +36,14 @@ def row_of(
     return box
 
 
+def steady_row_of(*parts: LayoutItem, margins: Margins | None = None, spacing: int | None = None) -> QHBoxLayout:
+    """As high as all of it, whether it is seen or not: what stands above keeps its place while buttons come and go."""
+    box = row_of(*parts, margins=margins, spacing=spacing)
+    shown = (part[0] if isinstance(part, tuple) else part for part in parts)
+    box.addStrut(max(what.sizeHint().height() for what in shown if isinstance(what, QWidget)))
+    return box
+
+
 def column_of(
     *parts: LayoutItem, inside: QWidget | None = None, margins: Margins | None = None, spacing: int | None = None
 ) -> QVBoxLayout:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemDelegate,
     QAbstractItemView,
     QComboBox,
+    QCompleter,
     QLineEdit,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
     QWidget,
@@ -23,7 +24,8 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, say
-from traindeck.ui.kit.tables import FocusedView, Index, TitledModel, plain_heads
+from traindeck.ui.kit.completions import completion_popup
+from traindeck.ui.kit.tables import FilledCell, FocusedView, Index, TitledModel, plain_heads
 from traindeck.ui.kit.theme import ROW, SPACE, Theme
 from traindeck.viewmodels.ports import Rows
 
@@ -45,6 +47,19 @@ class RowChoice:
         return next((words for known, words in self.choices if known == value), value)
 
 
+@dataclass(frozen=True, slots=True)
+class RowAdvice:
+    """What is known of the names that may stand in a table, where somebody knows them."""
+
+    names: tuple[str, ...] = ()
+    """To be offered for a name that is typed."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """All that one of them may be."""
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    """What is probably wrong with a row, by its name."""
+
+
 class PairModel(TitledModel):
     """Rows as typed; the last one is empty and waits for the next name."""
 
@@ -57,6 +72,8 @@ class PairModel(TitledModel):
         self.beside = tuple(beside)
         self._rows: list[tuple[str, ...]] = []
         self._errors: Mapping[str, Text] = {}
+        self._changed: frozenset[str] = frozenset()
+        self.advice = RowAdvice()
         self.is_locked = False
 
     @property
@@ -66,8 +83,8 @@ class PairModel(TitledModel):
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._titles)
 
-    def show(self, rows: Rows, errors: Mapping[str, Text]) -> None:
-        """The errors are by name of their row."""
+    def show(self, rows: Rows, errors: Mapping[str, Text], changed: frozenset[str] = frozenset()) -> None:
+        """The errors are by name of their row; `changed` are those that are marked as other than they were."""
         before, after = len(self._rows), len(rows)
         # It is the end that grows and shrinks: the empty row that is typed into becomes a row, a new one follows.
         if after < before:
@@ -78,10 +95,16 @@ class PairModel(TitledModel):
             self.beginInsertRows(QModelIndex(), before + 1, after)
             self._rows += rows[before:]
             self.endInsertRows()
-        if tuple(self._rows) != rows or errors != self._errors:
+        if (tuple(self._rows), self._errors, self._changed) != (rows, errors, changed):
             self._rows = list(rows)
-            self._errors = dict(errors)
+            self._errors, self._changed = dict(errors), changed
             self.dataChanged.emit(self.index(0, 0), self.index(len(rows), len(self._titles) - 1))
+
+    def advise(self, advice: RowAdvice) -> None:
+        """Nothing of it keeps anybody from typing something else."""
+        if advice != self.advice:
+            self.advice = advice
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows), len(self._titles) - 1))
 
     def count_rows(self) -> int:
         return len(self._rows) + 1
@@ -109,11 +132,17 @@ class PairModel(TitledModel):
             return self._words(index.column(), value)
         if role == Qt.ItemDataRole.EditRole:
             return value
-        if role == Qt.ItemDataRole.ForegroundRole and is_wrong:
-            return self._theme.color("bad")
+        if role == Qt.ItemDataRole.ForegroundRole and (is_wrong or name in self.advice.doubts):
+            return self._theme.color("bad" if is_wrong else "warn")
+        if role == Qt.ItemDataRole.BackgroundRole and row[0] in self._changed:
+            return self._theme.color("warn_soft")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return say(self._errors[name]) if is_wrong else self._words(index.column(), value)
+            return say(self._errors[name]) if is_wrong else self._told(name, self._words(index.column(), value))
         return None
+
+    def _told(self, name: str, words: str) -> str:
+        known = (self.advice.doubts.get(name, ""), self.advice.about.get(name, ""))
+        return "\n".join(part for part in known if part) or words
 
     def _of_new(self, index: Index, role: int) -> Any:
         if role == Qt.ItemDataRole.DisplayRole:
@@ -143,16 +172,17 @@ class PairModel(TitledModel):
         return True
 
 
-class _PairCell(QStyledItemDelegate):
+class _PairCell(FilledCell):
     """A cell whose text counts while it is typed, so that a job sent at this moment has it.
 
     Draws the lines itself: those of the view do not follow the theme.
     """
 
-    def __init__(self, theme: Theme, parent: QObject, beside: Sequence[RowChoice], prepare: Prepare | None) -> None:
+    def __init__(self, theme: Theme, parent: QObject, pairs: PairModel, prepare: Prepare | None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._beside = beside
+        self._pairs = pairs
+        self._beside = pairs.beside
         self._prepare = prepare
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -164,12 +194,17 @@ class _PairCell(QStyledItemDelegate):
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         if index.column() > 1:
             return self._box(parent, self._beside[index.column() - 2])
+        name = str(index.sibling(index.row(), 0).data(Qt.ItemDataRole.EditRole)).strip()
+        if index.column() == 1 and (values := self._pairs.advice.values.get(name)):
+            return self._box(parent, RowChoice(name, tuple((value, value) for value in values)))
         editor = super().createEditor(parent, option, index)
         if isinstance(editor, QLineEdit):
             editor.setProperty("before", index.data(Qt.ItemDataRole.EditRole))
             editor.textEdited.connect(self._on_typed)
             if self._prepare is not None and index.column() == 1:
                 self._prepare(editor)
+            if index.column() == 0 and self._pairs.advice.names:
+                self._complete(editor)
         return editor
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:
@@ -194,6 +229,18 @@ class _PairCell(QStyledItemDelegate):
             watched.setText(str(watched.property("before")))
             self.commitData.emit(watched)
         return super().eventFilter(watched, event)
+
+    def _complete(self, editor: QLineEdit) -> None:
+        completer = QCompleter(list(self._pairs.advice.names), editor)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setPopup(completion_popup())
+        editor.setCompleter(completer)
+        completer.activated.connect(partial(self._on_completed, editor))
+
+    def _on_completed(self, editor: QLineEdit, name: str) -> None:
+        editor.setText(name)
+        self.commitData.emit(editor)
 
     def _box(self, parent: QWidget, choice: RowChoice) -> QComboBox:
         box = QComboBox(parent)
@@ -238,11 +285,12 @@ class PairTable(FocusedView, QTableView):
         self.pairs = PairModel(theme, name_title or say("Name"), value_title, beside)
         self.rows_edited = self.pairs.edited
         self._is_ordered = is_ordered
+        self._widths: list[int] = []
         self.setModel(self.pairs)
         self.setAccessibleName(name)
         plain_heads(self)
         self.setShowGrid(False)
-        self.setItemDelegate(_PairCell(theme, self, self.pairs.beside, prepare))
+        self.setItemDelegate(_PairCell(theme, self, self.pairs, prepare))
         self.setTabKeyNavigation(False)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
@@ -261,14 +309,12 @@ class PairTable(FocusedView, QTableView):
 
     def _lay_out_columns(self) -> None:
         head = self.horizontalHeader()
-        head.resizeSection(0, (12 if self.pairs.beside else 15) * SPACE)
         if not self.pairs.beside:
+            head.resizeSection(0, 15 * SPACE)
             head.setStretchLastSection(True)
         else:
             head.setSectionResizeMode(1, head.ResizeMode.Stretch)
-            for column in range(2, self.pairs.columnCount()):
-                title = self.fontMetrics().horizontalAdvance(self.pairs.headers()[column]) + 2 * SPACE
-                head.resizeSection(column, max(_CHOICE_WIDTH, title))
+            self._share_width()
         if self._is_ordered:
             numbers = self.verticalHeader()
             numbers.setSectionsMovable(True)
@@ -279,6 +325,22 @@ class PairTable(FocusedView, QTableView):
             corner = self.findChild(QAbstractButton)
             if corner is not None:
                 corner.setAccessibleName(say("Select all"))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.pairs.beside:
+            self._share_width()
+
+    def _share_width(self) -> None:
+        """Where there is little, the name and the choices have what their titles take, and the value the rest."""
+        metrics = self.fontMetrics()
+        least = [metrics.horizontalAdvance(title) + 2 * SPACE for title in self.pairs.headers()]
+        usual = [max(12 * SPACE, least[0]), least[1], *(max(_CHOICE_WIDTH, one) for one in least[2:])]
+        widths = usual if sum(usual) <= self.viewport().width() else least
+        if widths != self._widths:  # else they stay as they were drawn
+            self._widths = widths
+            for column in (0, *range(2, len(widths))):
+                self.horizontalHeader().resizeSection(column, widths[column])
 
     def lock(self, is_locked: bool) -> None:
         """What is locked is read, and not typed into."""

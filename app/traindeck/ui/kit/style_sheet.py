@@ -105,6 +105,9 @@ QLineEdit[role="invalid"]:focus, QComboBox[role="invalid"]:focus, QSpinBox[role=
 QLineEdit[role="changed"], QComboBox[role="changed"], QSpinBox[role="changed"] { background: $warn_soft; }
 QPlainTextEdit[role="log"] { background: $sunken; border: none; border-radius: 0; padding: 4px; }
 QPlainTextEdit[role="log"]:focus { border: 2px solid $link; padding: 2px; }
+QAbstractScrollArea[role="lines"] { background: $sunken; border: 2px solid transparent; border-radius: 0; }
+QAbstractScrollArea[role="lines"]:focus { border: 2px solid $link; }
+QPlainTextEdit[role="spoken"] { background: transparent; border: none; border-radius: 0; padding: 0; }
 QListView[role="grid"] { background: $sunken; border: none; padding: 4px; }
 QComboBox { padding-right: 22px; }
 QComboBox:focus, QComboBox:on { padding-right: 21px; }
@@ -119,9 +122,13 @@ QAbstractSpinBox::down-arrow { image: url(theme:chevron-down.svg); width: 10px; 
 
 QCheckBox, QRadioButton { spacing: 7px; border: 2px solid transparent; border-radius: 4px; }
 QCheckBox:focus, QRadioButton:focus { border-color: $link; }
-QCheckBox::indicator, QRadioButton::indicator { width: 15px; height: 15px; }
-QCheckBox::indicator { border: 1px solid $border_strong; border-radius: 4px; background: $surface; }
-QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url(theme:check.svg); }
+QCheckBox::indicator, QRadioButton::indicator, QAbstractItemView::indicator { width: 15px; height: 15px; }
+QCheckBox::indicator, QAbstractItemView::indicator {
+    border: 1px solid $border_strong; border-radius: 4px; background: $surface;
+}
+QCheckBox::indicator:checked, QAbstractItemView::indicator:checked {
+    background: $accent; border-color: $accent; image: url(theme:check.svg);
+}
 QRadioButton::indicator { border: 1px solid $border_strong; border-radius: 8px; background: $surface; }
 QRadioButton::indicator:checked { width: 7px; height: 7px; border: 5px solid $accent; }
 QCheckBox::indicator:disabled { background: $window; border-color: $border; }
@@ -160,10 +167,10 @@ QMenuBar { background: $window; color: $text; padding: 2px 4px; }
 QMenuBar::item { padding: 4px 9px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }
 QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px; }
-QMenu::item { padding: 5px 24px 5px 10px; border-radius: 4px; }
+QMenu::item { padding: 3px 24px 3px 10px; border-radius: 4px; }
 QMenu::item:selected { background: $selection; color: $on_selection; }
 QMenu::item:disabled { color: $disabled; background: transparent; }
-QMenu::separator { height: 1px; background: $border; margin: 4px 6px; }
+QMenu::separator { height: 1px; background: $border; margin: 3px 6px; }
 QMenu::icon { padding-left: 6px; }
 
 QToolBar { background: $window; border: none; padding: 2px 6px; spacing: 4px; }

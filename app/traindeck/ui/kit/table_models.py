@@ -68,20 +68,23 @@ class RowsModel(TitledModel, Generic[Row]):
             self._is_changing = False
 
     def _become(self, rows: Sequence[Row]) -> None:
-        wanted = {self.key(row) for row in rows}
-        self._drop_all_but(wanted)
-        there = {self.key(row) for row in self._rows}
-        number = 0
-        while number < len(rows):
+        """What is the very same at both ends is not looked at: of thousands of rows mostly one is news."""
+        head, tail = _same_ends(self._rows, rows)
+        end = len(rows) - tail
+        wanted = {self.key(row) for row in rows[head:end]}
+        self._drop_all_but(wanted, head, len(self._rows) - tail)
+        there = {self.key(row) for row in self._rows[head : len(self._rows) - tail]}
+        number = head
+        while number < end:
             key = self.key(rows[number])
             if key not in there:
-                end = number + 1
-                while end < len(rows) and self.key(rows[end]) not in there:
-                    end += 1
-                self.beginInsertRows(QModelIndex(), number, end - 1)
-                self._rows[number:number] = rows[number:end]
+                last = number + 1
+                while last < end and self.key(rows[last]) not in there:
+                    last += 1
+                self.beginInsertRows(QModelIndex(), number, last - 1)
+                self._rows[number:number] = rows[number:last]
                 self.endInsertRows()
-                number = end
+                number = last
                 continue
             if key != self.key(self._rows[number]):
                 self._bring(key, number)
@@ -94,14 +97,14 @@ class RowsModel(TitledModel, Generic[Row]):
         if last >= first:
             self.dataChanged.emit(self.index(first, column), self.index(last, column), [Qt.ItemDataRole.DisplayRole])
 
-    def _drop_all_but(self, wanted: set[Hashable]) -> None:
-        last = len(self._rows) - 1
-        while last >= 0:
+    def _drop_all_but(self, wanted: set[Hashable], head: int, end: int) -> None:
+        last = end - 1
+        while last >= head:
             if self.key(self._rows[last]) in wanted:
                 last -= 1
                 continue
             first = last
-            while first > 0 and self.key(self._rows[first - 1]) not in wanted:
+            while first > head and self.key(self._rows[first - 1]) not in wanted:
                 first -= 1
             self.beginRemoveRows(QModelIndex(), first, last)
             del self._rows[first : last + 1]
@@ -113,3 +116,11 @@ class RowsModel(TitledModel, Generic[Row]):
         self.beginMoveRows(QModelIndex(), place, place, QModelIndex(), number)
         self._rows.insert(number, self._rows.pop(place))
         self.endMoveRows()
+
+
+def _same_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, int]:
+    """How many are the same objects from the beginning on, and how many of the others from the end."""
+    most = min(len(before), len(after))
+    head = next((at for at in range(most) if before[at] is not after[at]), most)
+    tail = next((at for at in range(most - head) if before[-1 - at] is not after[-1 - at]), most - head)
+    return head, tail

@@ -15,13 +15,14 @@ from PySide6.QtCore import (
     Qt,
     SignalInstance,
 )
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QHeaderView,
     QListWidget,
     QStyle,
+    QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
 )
@@ -38,6 +39,16 @@ Index = QModelIndex | QPersistentModelIndex
 NUMBERS = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _WORDS = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+
+
+class FilledCell(QStyledItemDelegate):
+    """Fills a cell as its model asks; where cells have a style sheet, nobody else does."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        color = index.data(Qt.ItemDataRole.BackgroundRole)
+        if color is not None:
+            painter.fillRect(option.rect, color)
+        super().paint(painter, option, index)
 
 
 def plain_table(view: QTableView, name: str, row_height: int = ROW) -> None:
@@ -143,6 +154,11 @@ class RowTable(FocusedView, QTableView):
 
 class RowList(FocusedView, QListWidget):
     """A short list without keys of its own."""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Rows that were there before have been put as close together as they are without the style."""
+        self.scheduleDelayedItemsLayout()
+        super().showEvent(event)
 
 
 class KeyedView(FocusedView):

@@ -54,6 +54,21 @@ _COLORS = {
 
 LIGHT_COLORS = {name: light for name, (light, _) in _COLORS.items()}
 DARK_COLORS = {name: dark for name, (_, dark) in _COLORS.items()}
+TERMINAL_COLORS = (
+    "#000000", "#c4232f", "#1a7438", "#8a5a00", "#175cc4", "#8a2a9b", "#0b6b78", "#c0c4cc",
+    "#6b7280", "#e5484d", "#2f9e58", "#c28a00", "#4a8df0", "#b65fc7", "#25a0b0", "#ffffff",
+)  # fmt: skip
+"""The sixteen that programs ask for by number."""
+GROUND_COLORS = (
+    ("#fff1a8", "#5c5200"), ("#c9f0d0", "#1f5130"), ("#cfe3ff", "#1f4272"), ("#ffd3c9", "#6b2f20"),
+    ("#ecd2ff", "#4c2a66"), ("#c6f0f0", "#155555"),
+)  # fmt: skip
+"""Behind words that are to be told apart, in the light and in the dark."""
+CURVE_COLORS = (
+    ("#1a66d6", "#79b0ff"), ("#c4232f", "#ff8a84"), ("#1a7438", "#5cc980"), ("#8a5a00", "#e0b04c"),
+    ("#7a3fbf", "#c39bff"), ("#007a87", "#4fd0dc"), ("#a0376f", "#ff9bcb"), ("#586274", "#a2acba"),
+)  # fmt: skip
+"""Of lines that are to be told apart, in the light and in the dark."""
 
 
 class Theme(QObject):

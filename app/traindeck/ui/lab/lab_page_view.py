@@ -105,11 +105,11 @@ class LabPageView(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._page.watch(True)
+        self._page.watch(id(self), True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._page.watch(False)
+        self._page.watch(id(self), False)
 
     def _open_folder(self) -> None:
         is_open = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._page.root)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex
 from PySide6.QtGui import QHideEvent, QImage, QShowEvent
-from PySide6.QtWidgets import QPushButton, QStackedLayout, QWidget
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from traindeck.domain.previews import (
     ArchivePage,
@@ -16,8 +16,8 @@ from traindeck.domain.previews import (
     TextPage,
 )
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, theme_tool_buttons, tool_button
+from traindeck.ui.kit.layouts import column_of, row_of, steady_row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.previews.lists import (
@@ -62,7 +62,7 @@ class PreviewView(QWidget):
         self.picture = PictureView()
         self.grid = GridView(preview.pictures, theme)
         self.notes = sentence("", "warn")
-        self.more = QPushButton(say("Load more"))
+        self.more = push_button(say("Load more"))
         set_role(self.more, "flat")
         self.count = ElidedLabel(role="small")
         self._lay_out()
@@ -93,7 +93,7 @@ class PreviewView(QWidget):
         )
         self._pages = QStackedLayout()
         self._pages.currentChanged.connect(self._on_page)
-        foot = row_of((self.count, 1), self.more, margins=(SPACE, HALF, HALF, HALF), spacing=HALF)
+        foot = steady_row_of((self.count, 1), self.more, margins=(SPACE, HALF, HALF, HALF), spacing=HALF)
         notes = column_of(self.notes, margins=(SPACE, 0, SPACE, 0))
         column_of(head, (self._pages, 1), notes, foot, inside=self, margins=0, spacing=0)
         for page in (self.message, self.text, self.cells, self.tensors, self.members, self.picture, self.grid):

@@ -8,7 +8,6 @@ import platform
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -193,7 +192,8 @@ def _look(thread: int) -> tuple[int, tuple[_Line, ...]]:
 def _words(lines: tuple[_Line, ...]) -> str:
     if not lines:
         return "(painting or layout, outside Python)"
-    return "".join(traceback.StackSummary.from_list([(*line, None) for line in lines]).format())
+    # Without the words of the source: they would be read now, by the thread that is late, and be kept for good.
+    return "".join(f'  File "{file}", line {line}, in {name}\n' for file, line, name in lines)
 
 
 BEAT_MS = 1000

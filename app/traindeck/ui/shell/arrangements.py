@@ -15,7 +15,7 @@ from traindeck.ui.shell.docks import Docks
 from traindeck.ui.shell.folding import USUAL_WIDTH, Folding, room_below
 from traindeck.viewmodels.shell.window_state import WindowState
 
-LAYOUT_VERSION = 4  # raise it when docks come, go or change their names
+LAYOUT_VERSION = 5  # raise it when docks come, go or change their names
 FIRST_SIZE = (1280, 800)
 _LEAST_PAGE = 0.3
 _LITTLE = 0.25
@@ -83,6 +83,7 @@ class Arrangements(QObject):
         self._begin_anew(self._blank)
         for panel_id, dock in docks.all.items():
             dock.setHidden(panel_id in arrangement.hidden)
+        self._folding.leave_out(arrangement.hidden)  # folded while all docks were there for a moment
         for panel_id in self._fronts(arrangement):
             docks.all[panel_id].raise_()
         if arrangement.bottom > _HALF:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
 from traindeck.domain.texts import Text, say, text
-from traindeck.ui.kit.cards import push_button, show_words
+from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.shell.notices import Condition, Notices
@@ -95,7 +95,10 @@ class NoticeBar(QFrame):
         # What the layout worked out while the bar was hidden, or had no words yet, it would keep.
         self._row.invalidate()
         self._row.activate()
-        self.setFixedHeight(max(1, self._row.totalHeightForWidth(self.width())))
+        # Before it is in sight it has no width of its own. As high as in that it would push the docks together, and
+        # they stay so when it becomes lower.
+        width = self.width() if self.isVisible() else self.window().width() - 2 * SPACE
+        self.setFixedHeight(max(1, self._row.totalHeightForWidth(width)))
 
     def _paint(self) -> None:
         if self._shown is None:
@@ -115,10 +118,13 @@ class StatusBar(QStatusBar):
         self.profile = self._label("status.profile", say("Account and region in use"))
         self.lab = self._button("status.lab", say("Show the Lab: its state, folder and contents"))
         self.billing = self._button("status.billing", _BILLING)
+        self.busy = ElidedLabel()
+        self.busy.setObjectName("status.busy")
         self.rate = self._label("status.rate", say("Active transfers"))
         self.answer = self._label("status.answer", say("Time since the last response of the service"))
         self.addWidget(self.profile)
         self.addWidget(self.lab)
+        self.addWidget(self.busy, 1)
         for words in (self.rate, self.billing, self.answer):
             self.addPermanentWidget(words)
         status.changed.connect(self._refresh)
@@ -150,6 +156,7 @@ class StatusBar(QStatusBar):
         tip = "\n".join(words for words in (status.longest_words(), say(_BILLING)) if words)
         self.billing.setToolTip(tip)
         self.billing.setAccessibleDescription(tip)
+        self.busy.setText(status.under_way_words())
         self.rate.setText(status.rate_words())
         show_words(self.answer, status.answer_words())
         trouble = status.state.trouble

@@ -5,12 +5,14 @@ A part of the main window, not a window of its own: no window manager stands bet
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QIcon, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QApplication,
+    QDialog,
     QFrame,
     QLineEdit,
     QListView,
@@ -27,11 +29,14 @@ from traindeck.ui.kit.layouts import column_of, label
 from traindeck.ui.kit.overlays import StayAbove
 from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.viewmodels.shell.finding import Finder, PaletteEntry, Recent, nothing_found
+from traindeck.viewmodels.shell.finding import Finder, LookUp, PaletteEntry, nothing_found
+from traindeck.viewmodels.shell.recent import Recent
 
 _MOVES = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 _WIDTH, _HEIGHT, _TOP = 80 * SPACE, 54 * SPACE, 8 * SPACE
+_LEAST = 16 * SPACE
 _PAD = 10
+_PAUSE_MS = 150
 _ENTRY = Qt.ItemDataRole.UserRole
 
 
@@ -114,8 +119,12 @@ class _Row(QStyledItemDelegate):
 class CommandPalette(QWidget):
     """Covers the window, so that a click beside it closes it."""
 
-    def __init__(self, finder: Finder, recent: Recent, theme: Theme, window: QWidget) -> None:
+    def __init__(self, finder: Finder, recent: Recent, theme: Theme, window: QWidget, look_up: LookUp) -> None:
+        """`look_up` finds what is too much to be offered before anybody types."""
         super().__init__(window)
+        self._look_up = look_up
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause.timeout.connect(self._look)
         self._finder = finder
         self._recent = recent
         self._before = QApplication.focusWidget()
@@ -146,7 +155,7 @@ class CommandPalette(QWidget):
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._keep_keys)
         self.typed.textChanged.connect(self._filter)
-        self.typed.returnPressed.connect(lambda: self._act(self.list.currentIndex()))
+        self.typed.textChanged.connect(lambda _: self._pause.start())
         self.list.clicked.connect(self._act)
         self._filter("")
 
@@ -164,6 +173,7 @@ class CommandPalette(QWidget):
         self.hide()
         self.deleteLater()
         if self._before is not None and isValid(self._before) and self._before.isVisible():
+            self._before.activateWindow()  # a dialog beside the window may have lent its room
             self._before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # asked by Qt
@@ -193,9 +203,7 @@ class CommandPalette(QWidget):
     def _place(self) -> None:
         window = self.window()
         self.setGeometry(window.rect())
-        width = min(_WIDTH, window.width() - 4 * SPACE)
-        height = min(_HEIGHT, window.height() - 2 * _TOP)
-        self._frame.setGeometry((window.width() - width) // 2, _TOP, width, height)
+        self._frame.setGeometry(_room_in(window))
 
     def _keep_keys(self, _: QWidget | None, now: QWidget | None) -> None:
         """What is opened meanwhile by something else gets the keyboard afterwards: what is typed is meant for us."""
@@ -211,6 +219,9 @@ class CommandPalette(QWidget):
     def _on_key(self, event: QKeyEvent) -> bool:
         if event.key() in _MOVES:
             self.list.keyPressEvent(event)
+            return True
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._act(self.list.currentIndex())  # and no button of a dialog that it lies in
             return True
         is_again = event.key() == Qt.Key.Key_K and event.modifiers() == Qt.KeyboardModifier.ControlModifier
         if is_again or event.key() == Qt.Key.Key_Escape:
@@ -228,6 +239,21 @@ class CommandPalette(QWidget):
         if first is not None:
             self.list.setCurrentIndex(self._found.index(first))
 
+    def _look(self) -> None:
+        words = self.typed.text().strip()
+        if words:
+            self._look_up(words, partial(self._add, words))
+
+    def _add(self, words: str, entries: Iterable[PaletteEntry]) -> None:
+        """What is chosen stays chosen: somebody may be about to press Enter."""
+        if not isValid(self) or words != self.typed.text().strip() or not self._finder.add(entries):
+            return
+        before = self.list.currentIndex().data(_ENTRY)
+        self._filter(self.typed.text())
+        at = next((row for row, entry in enumerate(self._found.entries) if entry is before), None)
+        if at is not None:
+            self.list.setCurrentIndex(self._found.index(at))
+
     def _act(self, index: QModelIndex) -> None:
         if not index.isValid() or not (entry := self._found.entries[index.row()]).enabled:
             return
@@ -235,6 +261,23 @@ class CommandPalette(QWidget):
         self.leave()
         # After the focus is back: what is done may ask where it is, or open a dialog that wants it.
         QTimer.singleShot(0, self.window(), partial(_run, entry))
+
+
+def shows_palette(window: QWidget) -> QWidget:
+    """The window; or the dialog beside it that lies, as such dialogs always do, over the place of the palette."""
+    room = _room_in(window)
+    for spot in (room.center(), room.topLeft(), room.topRight(), room.bottomLeft(), room.bottomRight()):
+        above = QApplication.topLevelAt(window.mapToGlobal(spot))
+        is_beside = isinstance(above, QDialog) and not above.isModal() and above.parent() is window
+        if is_beside and above is not None and _room_in(above).height() >= _LEAST:
+            return above
+    return window
+
+
+def _room_in(window: QWidget) -> QRect:
+    width = min(_WIDTH, window.width() - 4 * SPACE)
+    height = min(_HEIGHT, window.height() - 2 * _TOP)
+    return QRect((window.width() - width) // 2, _TOP, width, height)
 
 
 def _run(entry: PaletteEntry) -> None:

@@ -13,8 +13,8 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.settings import TRAY
 from traindeck.domain.texts import say
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
-from traindeck.viewmodels.jobs.run_list import RunList
-from traindeck.viewmodels.jobs.run_words import job_words, state_words
+from traindeck.viewmodels.jobs.runs.run_list import RunList
+from traindeck.viewmodels.jobs.runs.run_words import job_words, state_words
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.system_notices import SystemNotices
@@ -56,7 +56,7 @@ class Tray(QObject):
         self.icon.showMessage(title, words, self._shell.theme.program_icon())
 
     def live_runs(self) -> list[Run]:
-        return [run for run in self._runs.state.runs if not run.state.is_over]
+        return list(self._runs.state.live)
 
     def _refresh(self) -> None:
         count = len(self.live_runs())
@@ -134,8 +134,8 @@ class DesktopFeature(Feature):
         window = self.shell.window
         if not window.isActiveWindow() or topic is None:
             return False
-        if topic.subject is Subject.RUN:
-            return self._runs.state.selected == topic.name
+        if topic.subject in (Subject.RUN, Subject.LOG):
+            return self._runs.state.selected == topic.name.partition(" ")[0]
         if topic.subject is Subject.TRANSFER:
             return "transfers" in window.panels_made() and window.panel("transfers").isVisible()
         return True  # there is a banner over it

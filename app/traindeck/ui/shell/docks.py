@@ -91,6 +91,20 @@ class Docks(QObject):
         if panel_id in self.in_front:
             self._make_soon(panel_id)
 
+    def prepare(self, panel_id: str) -> bool:
+        """Make what is in this dock, and no more; False: there is nothing to make, or it was made.
+
+        Putting it into its dock, where it is styled and laid out, costs as much again: in a turn of its own.
+        """
+        make = self._makes.get(panel_id)
+        if make is None or panel_id in self._half_made:
+            return False
+        widget = make()
+        widget.setParent(self._window)  # which may go before it is in its dock
+        self._makes[panel_id] = lambda: widget
+        self._half_made.add(panel_id)
+        return True
+
     def content(self, panel_id: str) -> QWidget:
         """What is in this dock; made now if it was not in sight yet."""
         if make := self._makes.pop(panel_id, None):
@@ -126,6 +140,7 @@ class Docks(QObject):
         dock.raise_()
         content.show()  # a dock that was never laid out does not know yet that it is in sight
         (content.focusProxy() or content).setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._lost_keys_to = ""  # the one that gave way for it may have had them
 
     def with_focus(self) -> str:
         """The dock the keyboard is in, if it is in one."""
@@ -143,14 +158,15 @@ class Docks(QObject):
                 TabBarButtons(bar, self._theme, self._act_on_tab)
         if gone := self._lost_keys_to:
             self._lost_keys_to = ""
-            beside = self._window.tabifiedDockWidgets(self.all[gone])
+            # Itself, where it was hidden for a moment only, while docks were put where they were.
+            places = [self.all[gone], *self._window.tabifiedDockWidgets(self.all[gone])]
             front = [
-                inside for other, inside in self._inside.items() if other in self.in_front and self.all[other] in beside
+                inside for other, inside in self._inside.items() if other in self.in_front and self.all[other] in places
             ]
-            if front:
-                (front[0].focusProxy() or front[0]).setFocus(Qt.FocusReason.OtherFocusReason)
-            else:
+            if not front:
                 self.left_alone.emit()
+            elif not _holds(front[0], QApplication.focusWidget()):
+                (front[0].focusProxy() or front[0]).setFocus(Qt.FocusReason.OtherFocusReason)
 
     # inside
 
@@ -219,15 +235,11 @@ class Docks(QObject):
 
     def _make_next(self) -> None:
         panel_id = self._due.pop(0)
-        make = self._makes.get(panel_id) if panel_id in self.in_front else None  # else once it is seen
-        if make is not None and panel_id not in self._half_made:
-            # Putting it into its dock, where it is styled and laid out, costs as much again: in a turn of its own.
-            widget = make()
-            self._makes[panel_id] = lambda: widget
-            self._half_made.add(panel_id)
-            self._due.insert(0, panel_id)
-        elif make is not None:
-            self.content(panel_id)
+        if panel_id in self.in_front:  # else once it is seen
+            if self.prepare(panel_id):
+                self._due.insert(0, panel_id)
+            else:
+                self.content(panel_id)
         if self._due:
             self._making.start()
 

@@ -45,7 +45,7 @@ _KINDS = {
     NewsKind.FAILED: text("Failed", "event"),
     NewsKind.NOTE: text("Information"),
     NewsKind.BEGAN: text("Problem"),
-    NewsKind.OVER: text("Over"),
+    NewsKind.OVER: text("Resolved"),
 }
 _TIME_WIDTH = 21 * SPACE
 _AT_A_TIME = 500

@@ -55,6 +55,11 @@ class Shell:
         """What the palette finds besides commands."""
         return (entry for feature in self._features for entry in feature.offers())
 
+    def look_up(self, words: str, tell: Callable[[Iterable[PaletteEntry]], None]) -> None:
+        """What these words find where there is too much to offer all of it."""
+        for feature in self._features:
+            feature.look_up(words, tell)
+
     def extend(self, view: ObjectList) -> None:
         """For each new list of objects, whatever the rooms have to add to it."""
         for feature in self._features:
@@ -148,6 +153,9 @@ class Feature:
     def offers(self) -> Iterable[PaletteEntry]:
         """What the palette finds besides commands: asked each time it opens, so it must be at hand."""
         return ()
+
+    def look_up(self, words: str, tell: Callable[[Iterable[PaletteEntry]], None]) -> None:
+        """Tell what these words find and `offers` did not name."""
 
     def extend(self, view: ObjectList) -> None:
         """Add to a new list of objects."""

@@ -142,6 +142,10 @@ class Folding(QObject):
         """They were folded when this was kept; whether they have to be is seen anew."""
         self.folded = [str(name) for name in folded if name in self._docks.all]
 
+    def leave_out(self, panels: Collection[str]) -> None:
+        """They do not come back by themselves."""
+        self.folded = [panel_id for panel_id in self.folded if panel_id not in panels]
+
     def forget(self) -> None:
         self.folded = []
         self._wanted = None
@@ -186,7 +190,7 @@ class Folding(QObject):
 
     def _unfold(self, panels: Collection[str]) -> None:
         docks = [self._docks.all[panel_id] for panel_id in panels]
-        self.folded = [panel_id for panel_id in self.folded if panel_id not in panels]
+        self.leave_out(panels)
         for dock in docks:
             dock.show()
         if all(self._area(panel_id) == _BOTTOM for panel_id in panels):

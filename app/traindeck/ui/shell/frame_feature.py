@@ -19,15 +19,15 @@ from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.shell.arrangement_commands import ArrangementCommands, full_screen_keys
 from traindeck.ui.shell.bars import StatusBar
-from traindeck.ui.shell.command_palette import CommandPalette
+from traindeck.ui.shell.command_palette import CommandPalette, shows_palette
 from traindeck.ui.shell.edit_commands import edit_commands
 from traindeck.ui.shell.feature import Feature, Shell, Subscriptions
 from traindeck.ui.shell.main_window import MainWindow
 from traindeck.ui.shell.menus import menu_titles
 from traindeck.ui.shell.toasts import Toasts
-from traindeck.viewmodels.jobs.sample_run import SampleRun
+from traindeck.viewmodels.jobs.runs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command
-from traindeck.viewmodels.shell.finding import Finder, PaletteEntry, PaletteOffer, command_entries
+from traindeck.viewmodels.shell.finding import Finder, LookUp, PaletteEntry, PaletteOffer, command_entries
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM, Preferences
@@ -83,7 +83,9 @@ class FrameFeature(Feature):
             ),
             Command("help.welcome", say("&Welcome page"), self.open_welcome, menu="help"),
             *self._arrangements.all(),
-            *frame_commands(self.shell.window, self._preferences, self.shell.request_quit, self.shell.offers),
+            *frame_commands(
+                self.shell.window, self._preferences, self.shell.request_quit, self.shell.offers, self.shell.look_up
+            ),
         ]
 
     def jump(self, topic: Topic) -> bool:
@@ -124,15 +126,23 @@ class FrameFeature(Feature):
         return WelcomePage(self.shell.theme, self._sample, self._connect)
 
 
+def _nothing_more(_: str, __: Callable[[Iterable[PaletteEntry]], None]) -> None:
+    """All there is was offered."""
+
+
 def frame_commands(
-    window: MainWindow, preferences: Preferences, quit_program: Callable[[], None], offer: PaletteOffer = tuple
+    window: MainWindow,
+    preferences: Preferences,
+    quit_program: Callable[[], None],
+    offer: PaletteOffer = tuple,
+    look_up: LookUp = _nothing_more,
 ) -> list[Command]:
-    """To be added to the window's commands once it exists; `offer` is what else the palette finds."""
+    """To be added to the window's commands once it exists; `offer` and `look_up` are what else the palette finds."""
 
     def open_palette() -> None:
         entries = [*command_entries(window.commands, menu_titles()), *offer()]
         recent = preferences.recent
-        CommandPalette(Finder(entries, recent.ids), recent, window.theme, window).open()
+        CommandPalette(Finder(entries, recent.ids), recent, window.theme, shows_palette(window), look_up).open()
 
     def open_sheet() -> None:
         from traindeck.ui.shell.shortcut_sheet import ShortcutSheet  # when it is asked for

@@ -138,6 +138,10 @@ class MainWindow(QMainWindow):
         """What goes into this dock: made when it is in sight, or when it is asked for. The first one counts."""
         self._docks.provide(panel_id, make)
 
+    def prepare_panel(self, panel_id: str) -> None:
+        """Make what is in this dock, to be put into it in a later turn."""
+        self._docks.prepare(panel_id)
+
     def panel(self, panel_id: str) -> QWidget:
         """What is in this dock; made now if it was not in sight yet."""
         return self._docks.content(panel_id)
@@ -232,6 +236,8 @@ class MainWindow(QMainWindow):
 
     def _show_focused(self, _: QWidget | None, now: QWidget | None) -> None:
         """Qt scrolls to it only if the keyboard was in the same form before."""
+        if QApplication.mouseButtons() != Qt.MouseButton.NoButton:
+            return  # what is pressed is in sight, and must not be away when the button of the mouse is let go
         above = now
         while now is not None and above is not None and not above.isWindow():
             above = above.parentWidget()
@@ -277,7 +283,7 @@ class MainWindow(QMainWindow):
 
 
 # The way to one's own account is always in sight.
-_TOOLBAR = ("job.sample", "run.again", "run.stop", "run.log", SPACER, "view.palette", "account.connect")
+_TOOLBAR = ("job.new", "run.again", "run.stop", "run.log", SPACER, "view.palette", "account.connect")
 
 
 def make_frame(theme: Theme, notices: Notices, layout: WindowState, request_quit: Callable[[], None]) -> MainWindow:
@@ -291,12 +297,13 @@ def make_frame(theme: Theme, notices: Notices, layout: WindowState, request_quit
         Panel("transfers", say("Transfers"), bottom),
         Panel("events", say("Events"), bottom),
         Panel("job", say("Job"), right),
+        Panel("charts", say("Charts"), bottom),
     ]
     # The first one is that of the first start.
     arrangements = [
-        Arrangement("train", say("&Train")),
-        Arrangement("data", say("&Data"), hidden=("runs", "job"), front=("transfers",), bottom=0.3),
-        Arrangement("watch", say("&Watch"), hidden=("buckets", "job"), bottom=0.6),
+        Arrangement("train", say("&Train"), hidden=("charts",)),
+        Arrangement("data", say("&Data"), hidden=("runs", "job", "charts"), front=("transfers",), bottom=0.3),
+        Arrangement("watch", say("&Watch"), hidden=("buckets", "job", "charts"), bottom=0.6),
     ]
     return MainWindow(
         theme=theme,

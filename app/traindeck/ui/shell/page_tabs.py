@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QIcon, QMouseEvent
+from PySide6.QtGui import QIcon, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QTabBar, QTabWidget, QToolButton, QWidget
 
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import theme_tool_buttons, tool_button
+from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.shell.docks import Make
 
@@ -91,6 +91,9 @@ class PageTabs(QTabWidget):
         bar.tabMoved.connect(self.changed)
         self.tabCloseRequested.connect(self._close_at)
         self.currentChanged.connect(self._on_current)
+        self._empty = EmptyPage(say("No page is open."), say("Select a run, or open a bucket."))
+        self._empty.setParent(self)
+        self._empty.hide()
         theme.changed.connect(self._paint)
         self._paint()
 
@@ -101,6 +104,7 @@ class PageTabs(QTabWidget):
             page = make()
             page.setObjectName(f"page.{key}")
             self._pages[key] = page
+            self._empty.hide()
             self.addTab(page, title)
             self.opened.emit(page)
         if not self._opens_behind:
@@ -141,7 +145,12 @@ class PageTabs(QTabWidget):
         self.removeTab(self.indexOf(page))
         page.close()
         page.deleteLater()
+        self.say_if_empty()
         self.changed.emit()
+
+    def say_if_empty(self) -> None:
+        """Who closed the last page reads what to do; while the window fills, there is nothing to read."""
+        self._empty.setVisible(not self._pages)
 
     def close_others(self, key: str) -> None:
         for other in self.keys():
@@ -161,6 +170,10 @@ class PageTabs(QTabWidget):
 
     def current_key(self) -> str:
         return self._key_at(self.currentIndex())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._empty.setGeometry(self.rect())
 
     # inside
 

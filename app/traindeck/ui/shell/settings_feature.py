@@ -35,9 +35,9 @@ class SettingsFeature(Feature):
         """`key`: at this setting."""
         from traindeck.ui.shell.settings_page import SettingsPage  # seldom seen
 
-        page = self.shell.window.open_tab(
-            _PAGE, say("Settings"), lambda: SettingsPage(self._preferences, self.shell.theme, self.shell.tasks)
-        )
+        shell, rules = self.shell, partial(self.shell.commands.run, "log.rules")
+        make = partial(SettingsPage, self._preferences, shell.theme, shell.tasks, rules)
+        page = shell.window.open_tab(_PAGE, say("Settings"), make)
         self.shell.window.give_page_keys()
         self.shell.tasks.start("read the settings", self._preferences.load)
         if key and isinstance(page, SettingsPage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -18,6 +19,7 @@ from traindeck.domain.settings import (
     SettingSection,
     SettingValue,
     Switch,
+    WebAddress,
     matching_settings,
 )
 from traindeck.domain.texts import say
@@ -107,6 +109,8 @@ class SettingRow(QWidget):
             line.setPlaceholderText(say(setting.zero))
         elif isinstance(setting, FilePath):
             line.setPlaceholderText(say("Detected"))
+        elif isinstance(setting, WebAddress):
+            line.setPlaceholderText(say("None"))
         line.editingFinished.connect(self._on_typed)
         return line
 
@@ -127,7 +131,7 @@ class SettingRow(QWidget):
         if isinstance(setting, Number):
             value = self._preferences.value(setting)
             return setting.words(value) if value or setting.zero is None else ""
-        return self._preferences.value(setting) if isinstance(setting, FilePath) else ""
+        return self._preferences.value(setting) if isinstance(setting, FilePath | WebAddress) else ""
 
     def _on_typed(self) -> None:
         if not isinstance(self.editor, QLineEdit) or self.editor.text() == self._typed():
@@ -165,11 +169,15 @@ class SettingRow(QWidget):
 class SettingsPage(QWidget):
     """Typing in the search hides what does not match."""
 
-    def __init__(self, preferences: Preferences, theme: Theme, tasks: Tasks) -> None:
+    def __init__(
+        self, preferences: Preferences, theme: Theme, tasks: Tasks, open_rules: Callable[[], object] | None = None
+    ) -> None:
         super().__init__()
         self._preferences = preferences
         self._theme = theme
         self._tasks = tasks
+        self.rules = push_button(say("Rules on lines…"), open_rules)
+        self.rules.setVisible(open_rules is not None)
         self._is_narrow = False
         set_role(self, "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -186,9 +194,11 @@ class SettingsPage(QWidget):
         self._sections: list[tuple[SettingSection, QFrame]] = []
         self._area = scrolling(self._column())
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        margins = (2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE)
-        head = row_of((self.search, 1), self.take, self.keep, margins=margins, spacing=SPACE)
-        column_of(head, (self._area, 1), inside=self, margins=0, spacing=0)
+        head = QWidget()
+        head.setMaximumWidth(_WIDTH)  # as wide as what it searches
+        row_of((self.search, 1), self.take, self.keep, inside=head, margins=0, spacing=SPACE)
+        top = row_of((head, 200), 1, margins=(2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE))
+        column_of(top, (self._area, 1), inside=self, margins=0, spacing=0)
         self.setFocusProxy(self.search)
         show_words(self.outcome, "")
         self._filter("")
@@ -222,7 +232,9 @@ class SettingsPage(QWidget):
         column.setMaximumWidth(_WIDTH)
         row_of((column, 200), 1, inside=page, margins=(2 * SPACE, 0, 2 * SPACE, 2 * SPACE))
         for section in SettingSection:
-            inside = [self.rows[setting.key] for setting in SETTINGS if setting.section is section]
+            inside: list[QWidget] = [self.rows[one.key] for one in SETTINGS if one.section is section]
+            if section is SettingSection.NOTICES:
+                inside.append(self.rules)
             if inside:
                 self._sections.append((section, card(say(section.value), inside)))
         cards = [frame for _, frame in self._sections]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QMainWindow, QSizePolicy, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from traindeck.domain.texts import say
@@ -46,16 +46,18 @@ class Toast(QFrame):
         self.undo.setVisible(happening.undo is not None)
         self.retry = push_button(say("Try again"), self._retry)
         self.retry.setVisible(happening.retry is not None)
+        self.look = push_button(say("Look at the dataset"), self._look)
+        self.look.setVisible(happening.look is not None)
         self.show_it = push_button(say("Show"), lambda: self._jump(jump))
         self.show_it.setVisible(happening.topic is not None)
         self.close_it = tool_button("close", say("Dismiss this message"), self._dismiss)
-        for button in (self.details, self.undo, self.retry, self.show_it, self.close_it):
+        for button in (self.details, self.undo, self.retry, self.look, self.show_it, self.close_it):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the mouse leaves the keyboard where it is
         middle = Qt.AlignmentFlag.AlignVCenter
         words = QWidget()
         words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         column_of(self.title, self.hint, self.detail, inside=words, margins=0, spacing=2)
-        buttons = (self.details, self.undo, self.retry, self.show_it, self.close_it)
+        buttons = (self.details, self.undo, self.retry, self.look, self.show_it, self.close_it)
         row_of(
             (self._picture, 0, middle),
             (words, 1, middle),
@@ -115,6 +117,11 @@ class Toast(QFrame):
         if self.happening.retry is not None:
             self.happening.retry()
 
+    def _look(self) -> None:
+        self._dismiss()
+        if self.happening.look is not None:
+            self.happening.look()
+
     def _jump(self, jump: Jump) -> None:
         self._dismiss()
         if self.happening.topic is not None:
@@ -127,7 +134,7 @@ class Toast(QFrame):
 class Toasts(QWidget):
     """Over the content at the bottom of `window`, the newest lowest; never takes the keyboard by itself."""
 
-    def __init__(self, notices: Notices, theme: Theme, jump: Jump, window: QWidget, above: QWidget) -> None:
+    def __init__(self, notices: Notices, theme: Theme, jump: Jump, window: QMainWindow, above: QWidget) -> None:
         """`above`: what it leaves in sight below itself, as the status bar."""
         super().__init__(window)
         self.setObjectName("toasts")
@@ -210,5 +217,13 @@ class Toasts(QWidget):
         height = self._column.totalHeightForWidth(width)
         # What stands at the foot of a dock can be read and pressed all the same.
         below = _FOOT + (self._above.height() if self._above.isVisibleTo(window) else 0)
-        self.setGeometry((window.width() - width) // 2, window.height() - below - height, width, height)
+        self.setGeometry(self._left(width), window.height() - below - height, width, height)
         self.raise_()
+
+    def _left(self, width: int) -> int:
+        """Over the middle, which has nothing at its foot that is about to be pressed, as far as it is wide enough."""
+        window, middle = self._window, self._window.centralWidget()
+        left, room = 0, window.width()
+        if middle is not None and middle.isVisibleTo(window):
+            left, room = middle.x(), middle.width()
+        return max(SPACE, min(left + (room - width) // 2, window.width() - width - SPACE))

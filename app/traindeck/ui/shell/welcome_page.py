@@ -19,12 +19,12 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.texts import say
 from traindeck.ui.accounts.profile_dialog import FileDrop
-from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.cards import push_button, show_words
 from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.sample_run import SampleRun
+from traindeck.viewmodels.jobs.runs.sample_run import SampleRun
 
 _WIDTH = 680
 _NARROW = 520  # below, the cards stand under each other
@@ -84,7 +84,8 @@ class WelcomePage(QScrollArea):
         beside = column_of(title, more, spacing=HALF)
         return row_of((self._mark, 0, Qt.AlignmentFlag.AlignTop), (beside, 1), spacing=2 * SPACE)
 
-    def _card(self, icon: str, title: str, words: str, act: QPushButton, *below: QWidget) -> QFrame:
+    def _card(self, icon: str, title: str, words: str, act: QPushButton, *above: QWidget) -> QFrame:
+        """The buttons of both cards stand on one line, whatever is said above them."""
         card = QFrame()
         set_role(card, "card")
         picture = QLabel()
@@ -92,9 +93,9 @@ class WelcomePage(QScrollArea):
         more = sentence(words, "dim")
         self._asides.append(picture)
         self._words.append(more)
-        parts = (picture, sentence(title, "heading"), more, 1)
+        words_above = (picture, sentence(title, "heading"), more)
         button = (act, 0, Qt.AlignmentFlag.AlignLeft)
-        column_of(*parts, button, *below, inside=card, margins=2 * SPACE, spacing=SPACE)
+        column_of(*words_above, 1, *above, button, inside=card, margins=2 * SPACE, spacing=SPACE)
         return card
 
     def _keys(self) -> QWidget:
@@ -106,7 +107,7 @@ class WelcomePage(QScrollArea):
         rows = (
             ("Ctrl+K", say("find any command by name")),
             ("R", say("run the selected job again, unchanged")),
-            ("Ctrl+1 … 6", say("go to runs, buckets, log, transfers, events, job")),
+            ("Ctrl+1 … 7", say("go to runs, buckets, log, transfers, events, job, charts")),
         )
         for row, (keys, words) in enumerate(rows):
             key = label(keys if "…" in keys else keys_words(keys), "chip")
@@ -126,7 +127,7 @@ class WelcomePage(QScrollArea):
         if stage is not None and self.sample.hasFocus():
             self._page.setFocus()  # else Qt gives it to whatever comes next, anywhere in the window
         self.sample.setEnabled(stage is None)
-        self.stage.setText(str(stage or ""))
+        show_words(self.stage, str(stage or ""))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

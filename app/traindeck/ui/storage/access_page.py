@@ -177,7 +177,8 @@ class GrantsTable(QWidget):
 
     def _permission_words(self, permission: Permission) -> str:
         is_reading = self._of_object and permission is Permission.READ
-        return f"{say('Read it') if is_reading else say(_PERMISSIONS[permission])} ({permission})"
+        words = say("Read it") if is_reading else say(_PERMISSIONS[permission])
+        return say("{permission} ({name})", permission=words, name=permission)
 
     def chosen(self) -> list[Grant]:
         grants = self._acl.grants if self._acl else ()

@@ -25,7 +25,7 @@ from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, tool_but
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.edits import FIND, Edit
 from traindeck.ui.kit.fields import PlaceCompletion
-from traindeck.ui.kit.layouts import column_of, row_of
+from traindeck.ui.kit.layouts import column_of, row_of, steady_row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.object_drag import steer
@@ -144,8 +144,8 @@ class BrowserView(ObjectList):
         """The rows, and what a room puts beside them."""
         self.address = AddressBar()
         self.search = QLineEdit()
-        self.search.setPlaceholderText(say("Search names in this folder and subfolders"))
-        self.search.setAccessibleName(say("Search names in this folder and subfolders"))
+        self.search.setPlaceholderText(say("Search this folder and subfolders"))
+        self.search.setAccessibleName(say("Search this folder and subfolders"))
         self.search.setClearButtonEnabled(True)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         # What was left open behind another tab is read when somebody looks at it.
@@ -208,7 +208,7 @@ class BrowserView(ObjectList):
     def has_chosen(self) -> bool:
         return bool(self.table.ranges())
 
-    def follow_rename(self, profile: str, path: ObjectPath) -> None:
+    def follow(self, profile: str, path: ObjectPath) -> None:
         if (profile, path.parent) == (self.profile, self.place):
             self.browser.rows.point_to(path.key)
 
@@ -317,7 +317,8 @@ class BrowserView(ObjectList):
         self._pages.addWidget(self.table)
         self._pages.addWidget(self.empty)
         margins = (SPACE, HALF, HALF, HALF)
-        layout.addLayout(row_of((self.footing, 1), self.listing, self.stop, self.more, margins=margins, spacing=HALF))
+        foot = steady_row_of((self.footing, 1), self.listing, self.stop, self.more, margins=margins, spacing=HALF)
+        layout.addLayout(foot)
         self.setAcceptDrops(True)
 
     def _connect(self) -> None:
@@ -371,15 +372,16 @@ class BrowserView(ObjectList):
         self.back.setEnabled(state.can_go_back)
         self.forward.setEnabled(state.can_go_forward)
         self.up.setEnabled(not state.place.is_bucket)
-        has_chosen = self.has_chosen()
-        self.fetch.setEnabled(has_chosen)
-        self.trash.setEnabled(has_chosen)
         self.address_trouble.setVisible(state.address_trouble is not None)
         self.address_trouble.setText(state.address_trouble.sentence() if state.address_trouble else "")
         if self.missing.shown != state.missing:
             self.missing.show_missing(state.missing)
-        is_there = rows.count > 0
+        is_there = rows.count > 0 and not state.is_gone
+        if state.is_gone:
+            self.table.clearSelection()  # nothing can be done with what is nowhere
         self._pages.setCurrentWidget(self.table if is_there else self.empty)
+        for button in (self.fetch, self.trash):
+            button.setEnabled(self.has_chosen())
         self.setFocusProxy(self.table if is_there else self.send)
         if is_there and self.send.hasFocus():  # it was given the keyboard while there were no rows
             self.table.setFocus()
@@ -397,7 +399,9 @@ def _paths(entries: list[ObjectEntry]) -> list[ObjectPath]:
 
 
 def footing_words(state: BrowserState, rows: ArrangedRows, selected: int) -> str:
-    parts = []
+    parts = list[str]()
+    if state.is_gone:
+        return ""
     if selected:
         parts.append(say("{count} selected", count=f"{selected:,}"))
     if rows.look.search:
@@ -429,6 +433,8 @@ def footing_words(state: BrowserState, rows: ArrangedRows, selected: int) -> str
 
 
 def listing_words(state: BrowserState, rows: ArrangedRows) -> str:
+    if state.is_gone:
+        return ""
     if state.trouble is not None and rows.count:
         return say(state.trouble.title)
     if state.busy is not None:
@@ -445,7 +451,7 @@ def listing_words(state: BrowserState, rows: ArrangedRows) -> str:
 
 
 def empty_words(state: BrowserState, rows: ArrangedRows) -> tuple[str, str]:
-    if state.trouble is not None and rows.as_of is None:
+    if state.trouble is not None and (rows.as_of is None or state.is_gone):
         return say(state.trouble.title), say(state.trouble.hint)
     if rows.look != state.look or (rows.as_of is None and (state.is_reading or state.swept is not None)):
         return say("Reading…"), ""

@@ -9,7 +9,7 @@ from datetime import date
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
 from traindeck.domain.errors import AppError, KeysRefused
-from traindeck.domain.jobs.parameter_text import rows_in
+from traindeck.domain.jobs.form.parameter_text import rows_in
 from traindeck.domain.storage.bucket_settings import (
     COLD,
     CORS_METHODS,
@@ -41,7 +41,7 @@ from traindeck.ui.kit.property_dialog import PropertyPage
 from traindeck.ui.kit.property_page import Days, boxed_row, help_label, number_box, one_line
 from traindeck.ui.kit.rules import RulesPage
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.form_values import merged
+from traindeck.viewmodels.jobs.form.form_values import merged
 from traindeck.viewmodels.ports import Rows
 from traindeck.viewmodels.storage.buckets import BucketService, deleting_words
 

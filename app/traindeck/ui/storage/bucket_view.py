@@ -139,7 +139,7 @@ class BucketView(ObjectList):
     def has_chosen(self) -> bool:
         return bool(self.selected())
 
-    def follow_rename(self, profile: str, path: ObjectPath) -> None:
+    def follow(self, profile: str, path: ObjectPath) -> None:
         if profile == self.profile:
             self._followed = path
             self._follow()

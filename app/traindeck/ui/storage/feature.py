@@ -57,7 +57,14 @@ class StorageFeature(Feature):
             room.moving, room.cut, room.buckets, room.dragged, shell.confirm, tasks.start, window
         )
         self._of_objects = ObjectPropertiesDialogs(
-            self.properties, room.sheet, room.bulk.of, theme, tasks, shell.confirm, room.buckets.was_touched
+            self.properties,
+            room.sheet,
+            room.bulk.of,
+            theme,
+            tasks,
+            shell.confirm,
+            room.buckets.was_touched,
+            self.settings.show,
         )
         self.browsers = BrowserTabs(
             window, room.browse, room.buckets, room.favourites, theme, shell.confirm, room.marks, shell.extend
@@ -83,7 +90,7 @@ class StorageFeature(Feature):
         return [
             *list_commands(active),
             *self._actions.commands(active),
-            pack_command(active, self._pack),
+            pack_command(active, self._pack, self.shell.commands.run),
             deleted_command(active, self._room.deleted, self.shell.window),
             *self._of_objects.commands(active),
             *self.settings.commands(active),
@@ -137,7 +144,8 @@ class StorageFeature(Feature):
         return view
 
     def _new_bucket(self) -> NewBucketForm:
-        return self._room.new_bucket(self._accounts.current, self._bucket_made)
+        profile = self._accounts.current
+        return self._room.new_bucket(profile, partial(self._bucket_made, profile))
 
     def _pack(self, profile: str, source: ObjectPath, target: ObjectPath) -> None:
         self._room.buckets.pack(source, target, self.shell.confirm, profile)
@@ -150,8 +158,9 @@ class StorageFeature(Feature):
         self._room.buckets.use_profile(self._accounts.current)
         self.browsers.keep_only(self._accounts.current)
 
-    def _bucket_made(self, _: str) -> None:
+    def _bucket_made(self, profile: str, bucket: str) -> None:
         self._room.buckets.refresh(None)
+        self._room.moving.appeared.emit(profile, ObjectPath(bucket))
 
     def _bucket_removed(self, profile: str, bucket: str) -> None:
         self.browsers.close_bucket(profile, bucket)

@@ -24,8 +24,9 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.packing import SHARD_BYTES
+from traindeck.ui.kit.cards import push_button
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, fit_on_screen
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.tables import Index, RowTable, TitledModel, plain_table
 from traindeck.ui.kit.theme import SPACE, set_role
@@ -44,7 +45,10 @@ Begin = Callable[[ObjectPath, ObjectPath], None]
 class PackDialog(QDialog):
     """Asks where the archives go; not into the folder itself, where the next packing would find them."""
 
-    def __init__(self, source: ObjectPath, begin: Begin, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, source: ObjectPath, begin: Begin, run: Callable[[str], object], parent: QWidget | None = None
+    ) -> None:
+        """`run` carries out a command of the window."""
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(say("Pack into tar shards"))
@@ -70,7 +74,16 @@ class PackDialog(QDialog):
         buttons.addButton(say("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        parts = (heading, sentence(words, ""), name, self.target, self.trouble, buttons)
+        self.loaders = [
+            push_button(title, partial(run, command))
+            for title, command in (
+                (say("PyTorch loader…"), "dataset.loader_pytorch"),
+                (say("MindSpore loader…"), "dataset.loader_mindspore"),
+            )
+        ]
+        read = label(say("To read the shards in training, save a file of a few lines:"), wraps=True)
+        offered = row_of(*self.loaders, 1, spacing=SPACE)
+        parts = (heading, sentence(words, ""), name, self.target, self.trouble, read, offered, buttons)
         column_of(*parts, inside=self, margins=(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE), spacing=SPACE)
         self.target.textChanged.connect(self._on_typed)
         self._on_typed()
@@ -98,11 +111,13 @@ class PackDialog(QDialog):
         return target
 
 
-def pack_command(active: ActiveList, begin: Callable[[str, ObjectPath, ObjectPath], None]) -> Command:
+def pack_command(
+    active: ActiveList, begin: Callable[[str, ObjectPath, ObjectPath], None], run: Callable[[str], object]
+) -> Command:
     """`begin` starts what was chosen, in this account; the list of transfers shows how it goes."""
 
     def ask(view: ObjectList, place: ObjectPath) -> None:
-        PackDialog(place.as_folder(), partial(begin, view.profile), view).open()
+        PackDialog(place.as_folder(), partial(begin, view.profile), run, view).open()
 
     return _of_folder(active, "object.pack", say("Pack into tar shards…"), ask, "pack")
 
@@ -143,7 +158,7 @@ def _of_folder(
     def with_folder(view: ObjectList) -> None:
         view.with_folder(partial(act, view))
 
-    return active.command(command_id, title, with_folder, PLACE, 3, contexts=FOLDERS, icon=icon)
+    return active.command(command_id, title, with_folder, PLACE, 3, submenu=say("&Folder"), contexts=FOLDERS, icon=icon)
 
 
 class _DeletedRows(TitledModel):
@@ -246,4 +261,12 @@ def deleted_command(active: ActiveList, make: Callable[[str, ObjectPath], Delete
         if view.place is not None:
             DeletedDialog(make(view.profile, view.place), window).open()
 
-    return active.command("object.deleted", say("Show deleted objects…"), show, PLACE, 4, contexts=(NOTHING, BUCKET))
+    return active.command(
+        "object.deleted",
+        say("Show deleted objects…"),
+        show,
+        PLACE,
+        4,
+        submenu=say("&Folder"),
+        contexts=(NOTHING, BUCKET),
+    )

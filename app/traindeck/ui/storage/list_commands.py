@@ -50,11 +50,10 @@ def _acts(active: ActiveList) -> list[Command]:
 
 def _looks(active: ActiveList) -> list[Command]:
     sized, everything = say("Calculate size"), say("List everything again")
+    look = partial(active.tab_command, group=3, submenu=say("&Folder"))
     return [
-        active.tab_command("object.size", sized, BrowserView.calculate, 3, contexts=(FOLDER, SEVERAL, NOTHING)),
-        active.tab_command(
-            "object.list_all", everything, lambda view: view.browser.list_everything(), 3, contexts=(NOTHING,)
-        ),
+        look("object.size", sized, BrowserView.calculate, contexts=(FOLDER, SEVERAL, NOTHING)),
+        look("object.list_all", everything, lambda view: view.browser.list_everything(), contexts=(NOTHING,)),
     ]
 
 

@@ -89,7 +89,7 @@ class ObjectActions(QObject):
         view.model.show_cut(self._cut)
         view.model.carried_in.connect(dropped)
         view.rows.drag_wanted.connect(drag_chosen)
-        self._moving.renamed.connect(view.follow_rename)
+        self._moving.appeared.connect(view.follow)
         self._escape_clears(view.rows)
 
     def commands(self, active: ActiveList) -> list[Command]:

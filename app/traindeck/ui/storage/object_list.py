@@ -82,7 +82,7 @@ class ObjectList(HasEdits, QWidget):
         """The folder that is chosen; where it is not one folder, the one that is shown."""
         raise NotImplementedError
 
-    def follow_rename(self, profile: str, path: ObjectPath) -> None:
+    def follow(self, profile: str, path: ObjectPath) -> None:
         """What is called so now stays selected."""
         raise NotImplementedError
 

@@ -10,7 +10,7 @@ from traindeck.domain.storage.objects import ObjectEntry, ObjectPath, count_word
 from traindeck.domain.texts import say
 from traindeck.ui.kit.property_dialog import PropertyDialogs, PropertyPage
 from traindeck.ui.kit.theme import Theme
-from traindeck.ui.storage.active_list import LIST, ONE_FILE, SOME, ActiveList
+from traindeck.ui.storage.active_list import ANY, LIST, ONE_FILE, ActiveList
 from traindeck.ui.storage.object_list import ObjectList
 from traindeck.viewmodels.ports import Confirm, Tasks
 from traindeck.viewmodels.shell.commands import Command
@@ -34,6 +34,8 @@ class ObjectPropertiesDialogs:
     confirm: Confirm
     touched: Callable[[ObjectPath], None]
     """What is in this folder is other than it was."""
+    show_bucket: Callable[[str, str], object]
+    """The settings, in this account, of this bucket."""
 
     def commands(self, active: ActiveList) -> list[Command]:
         def show(page: str, view: ObjectList) -> None:
@@ -48,7 +50,7 @@ class ObjectPropertiesDialogs:
         properties, links = partial(show, ""), say("Link")
         return [
             active.command(
-                "object.properties", say("Properties…"), properties, SOME, 5,
+                "object.properties", say("Properties…"), properties, ANY, 5,
                 contexts=OBJECTS, icon="info", shortcut="Alt+Return", scope=LIST,
             ),
             of_page("object.link", say("Temporary link…"), links, "key"),
@@ -59,6 +61,9 @@ class ObjectPropertiesDialogs:
         ]  # fmt: skip
 
     def show(self, profile: str, place: ObjectPath | None, page: str, chosen: Sequence[ObjectEntry]) -> None:
+        if len(chosen) == 1 and chosen[0].path.is_bucket:
+            self.show_bucket(profile, chosen[0].path.bucket)
+            return
         chosen = [entry for entry in chosen if not entry.path.is_bucket]
         if not chosen:
             return

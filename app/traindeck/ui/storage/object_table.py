@@ -16,6 +16,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from traindeck.domain.storage.object_facts import class_name
 from traindeck.domain.storage.objects import Column, ObjectPath, Shown, size_words
 from traindeck.domain.texts import exact_words, moment_words, say, say_count
 from traindeck.ui.kit.columns import Columns
@@ -111,7 +112,7 @@ class ObjectModel(DropModel, TitledModel):
             return size_words(entry.size_bytes if row.size is None else row.size.size_bytes)
         if column == MODIFIED:
             return moment_words(entry.modified) if entry.modified else ""
-        return entry.storage_class
+        return class_name(entry.storage_class)
 
     def _tool_tip(self, index: Index) -> str:
         row = self.shown(index)
@@ -182,7 +183,8 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         header.setMinimumSectionSize(5 * SPACE)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         metrics = self.fontMetrics()
-        for column, longest in ((SIZE, "999.9 MB"), (MODIFIED, "2026-12-30 20:00"), (CLASS, "INTELLIGENT_TIERING")):
+        widest = {SIZE: "999.9 MB", MODIFIED: "2026-12-30 20:00", CLASS: class_name("INTELLIGENT_TIERING")}
+        for column, longest in widest.items():
             title = str(model.headerData(column, Qt.Orientation.Horizontal)) + "   "
             width = max(metrics.horizontalAdvance(words) for words in (longest, title))
             self.setColumnWidth(column, width + 3 * SPACE)

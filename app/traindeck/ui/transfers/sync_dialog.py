@@ -143,6 +143,8 @@ class SyncDialog(QDialog):
 
     def _on_changed(self) -> None:
         state = self.form.state
+        if self.focusWidget() is self.look and not state.can_look:
+            self.table.setFocus()  # left to itself the keyboard would go on to Close
         self.most.setEnabled(state.options.delete)
         self.look.setEnabled(state.can_look)
         self.begin.setEnabled(state.can_begin)

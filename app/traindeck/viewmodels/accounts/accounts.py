@@ -45,7 +45,8 @@ class Accounts(QObject):
         self._scope.start("read the accounts", self._look, Repeat.REPLACE)
 
     def use(self, name: str) -> None:
-        self._scope.start("use an account", partial(self._use, name), Repeat.REPLACE)
+        words = text("Switching to the account “{name}”…", name=name)
+        self._scope.start("use an account", partial(self._use, name), Repeat.REPLACE, words)
 
     def remove_current(self, confirm: Confirm) -> None:
         self._scope.start("remove an account", partial(self._remove, self.current, confirm))

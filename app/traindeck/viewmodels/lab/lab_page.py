@@ -80,12 +80,18 @@ class LabPage(QObject):
         self.root = service.root
         self._look_now, self._measure_now = asyncio.Event(), asyncio.Event()
         self.state = LabPageState()
+        self._watchers: set[object] = set()
 
-    def watch(self, is_watched: bool) -> None:
+    def watch(self, watcher: object, is_seen: bool) -> None:
+        """Whether this page is in sight; those of two windows may be there at the same time."""
+        if is_seen:
+            self._watchers.add(watcher)
+        else:
+            self._watchers.discard(watcher)
         for name, work in ((_LOOKING, self._keep_looking), (_MEASURING, self._keep_measuring)):
-            if is_watched:
+            if is_seen:
                 self._scope.start(name, work, Repeat.REPLACE)
-            else:
+            elif not self._watchers:
                 self._scope.cancel(name)
 
     def start(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -37,6 +38,7 @@ class EventGroup(Enum):
 
 _GROUPS = {
     Subject.RUN.value: EventGroup.RUNS,
+    Subject.LOG.value: EventGroup.RUNS,
     Subject.TRANSFER.value: EventGroup.TRANSFERS,
     Subject.PLACE.value: EventGroup.PLACES,
     Subject.ACCOUNT.value: EventGroup.ACCOUNTS,
@@ -61,6 +63,7 @@ class Events(QObject):
         self._store = store
         self._scope = scope
         self._most = most
+        self._writing = asyncio.Lock()
         self._waiting: list[KeptEvent] = [_kept(happening) for happening in journal.entries]
         journal.told.connect(self._on_told)
         self._write_soon()
@@ -72,8 +75,9 @@ class Events(QObject):
 
     async def flush(self) -> None:
         """What was told is on the disk when it returns, or cannot be."""
-        while self._waiting:
-            await self._write()
+        async with self._writing:
+            while self._waiting:
+                await self._write()
 
     async def as_text(self, most: int = _PAGE) -> str:
         """The newest, in English, for a report."""
@@ -148,7 +152,7 @@ def kind_of(event: KeptEvent) -> NewsKind:
 
 def title_of(event: KeptEvent) -> Text:
     """As a line of its own: what is over is said to be."""
-    return text("Over: {title}", title=event.title) if event.kind == NewsKind.OVER.value else event.title
+    return text("Resolved: {title}", title=event.title) if event.kind == NewsKind.OVER.value else event.title
 
 
 def is_in(event: KeptEvent, group: EventGroup) -> bool:

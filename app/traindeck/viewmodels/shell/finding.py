@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from traindeck.domain.pinyin import initials
 from traindeck.domain.texts import say
 from traindeck.viewmodels.shell.commands import Command, Commands, without_mnemonic
+from traindeck.viewmodels.shell.recent import MOST_RECENT
 
 MOST_FOUND = 100
-_MOST_RECENT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class PaletteEntry:
 
 
 PaletteOffer = Callable[[], Iterable[PaletteEntry]]
+LookUp = Callable[[str, Callable[[Iterable[PaletteEntry]], None]], None]
+"""Words, and who is told what they find beside what was offered."""
 
 
 def command_entries(commands: Commands, menu_titles: dict[str, str]) -> list[PaletteEntry]:
@@ -51,27 +53,6 @@ def _of_command(commands: Commands, command: Command, menu: str) -> PaletteEntry
     )
 
 
-class Recent:
-    """The ids of what was used, the latest first."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self._keep: Callable[[list[str]], object] = _forgotten
-
-    def keep_with(self, kept: object, keep: Callable[[list[str]], object]) -> None:
-        """Take up those of the last start; `keep` is told of those for the next one."""
-        self.ids = [str(one) for one in kept][:_MOST_RECENT] if isinstance(kept, list) else []
-        self._keep = keep
-
-    def use(self, entry_id: str) -> None:
-        self.ids = [entry_id, *(other for other in self.ids if other != entry_id)][:_MOST_RECENT]
-        self._keep(self.ids)
-
-
-def _forgotten(_: list[str]) -> None:
-    pass
-
-
 class Finder:
     """Over everything there is at this moment; what was found narrows what is looked through next."""
 
@@ -80,6 +61,14 @@ class Finder:
         self._lately = {entry_id: place for place, entry_id in enumerate(recent)}
         self._typed = ""
         self._left = self._entries
+
+    def add(self, entries: Iterable[PaletteEntry]) -> bool:
+        """What was found later; whether it is new."""
+        known = {entry.id for entry, *_ in self._entries}
+        new = [entry for entry in entries if entry.id not in known]
+        self._entries = [*self._entries, *((entry, entry.title.casefold(), entry.also.casefold()) for entry in new)]
+        self._typed, self._left = "", self._entries
+        return bool(new)
 
     def find(self, typed: str) -> list[PaletteEntry]:
         """The best first; where nothing is typed, what was used lately, then all."""
@@ -100,7 +89,7 @@ class Finder:
             if cost is not None:
                 left.append(row)
                 is_dead = 0 if entry.enabled else 1
-                found.append((cost[0] + is_dead, self._lately.get(entry.id, _MOST_RECENT), cost[1], place, entry))
+                found.append((cost[0] + is_dead, self._lately.get(entry.id, MOST_RECENT), cost[1], place, entry))
         self._typed, self._left = letters, left
         return [entry for *_, entry in heapq.nsmallest(MOST_FOUND, found, key=lambda one: one[:4])]
 

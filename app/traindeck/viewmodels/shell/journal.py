@@ -33,6 +33,7 @@ class Subject(Enum):
 
     PLACE = "place"  # named by its OBS path
     RUN = "run"  # by its id
+    LOG = "log"  # a line of it, by run, worker and the byte where it begins
     TRANSFER = "transfer"  # by its number
     ACCOUNT = "account"
     LAB = "lab"
@@ -45,6 +46,8 @@ class SystemNotice(Enum):
     RUN_FINISHED = "run_finished"
     RUN_FAILED = "run_failed"
     RUN_STOPPED = "run_stopped"
+    RUN_HANGS = "run_hangs"
+    LINE_FOUND = "line_found"
     TRANSFER_DONE = "transfer_done"
     TRANSFER_FAILED = "transfer_failed"
     KEYS_REFUSED = "keys_refused"
@@ -75,6 +78,8 @@ class Happening:
     topic: Topic | None = None
     undo: Callable[[], None] | None = None
     retry: Callable[[], None] | None = None
+    look: Callable[[], None] | None = None
+    """Looks at the dataset that this is about."""
     is_quiet: bool = False
     """For the record only: it is in sight elsewhere."""
     notice: SystemNotice | None = None
@@ -117,6 +122,7 @@ class Journal(QObject):
         topic: Topic | None = None,
         undo: Callable[[], None] | None = None,
         retry: Callable[[], None] | None = None,
+        look: Callable[[], None] | None = None,
         is_quiet: bool = False,
         notice: SystemNotice | None = None,
         mark: str = "",
@@ -132,6 +138,7 @@ class Journal(QObject):
             topic=topic,
             undo=undo,
             retry=retry,
+            look=look,
             is_quiet=is_quiet,
             notice=notice,
             mark=mark,
@@ -144,9 +151,16 @@ class Journal(QObject):
             self.undo_changed.emit()
         return happening
 
-    def done(self, title: Text, *, topic: Topic | None = None, undo: Callable[[], None] | None = None) -> None:
+    def done(
+        self,
+        title: Text,
+        *,
+        topic: Topic | None = None,
+        undo: Callable[[], None] | None = None,
+        look: Callable[[], None] | None = None,
+    ) -> None:
         """What was asked for is carried out: the most frequent news."""
-        self.tell(NewsKind.DONE, title, topic=topic, undo=undo)
+        self.tell(NewsKind.DONE, title, topic=topic, undo=undo, look=look)
 
     def undo(self, number: int) -> None:
         """Take back what this one told of; once only."""

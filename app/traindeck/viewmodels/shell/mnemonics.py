@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_uppercase, digits
 
-from traindeck.domain.pinyin import initials
 from traindeck.viewmodels.shell.commands import without_mnemonic
 
 
@@ -17,6 +16,8 @@ def with_mnemonics(titles: Sequence[str]) -> list[str]:
         _find_letter(number, choices, owners, set())
     for number, title in enumerate(titles):
         if number not in owners.values():
+            from traindeck.domain.pinyin import initials  # loaded with the rooms, after the first frame
+
             # Nothing in it can be typed, or all of that is taken: a letter is put behind it, as Chinese menus do.
             choices[number] = [
                 *choices[number],

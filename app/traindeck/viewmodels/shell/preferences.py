@@ -28,7 +28,7 @@ from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.settings import Settings, SettingsFile
-from traindeck.viewmodels.shell.finding import Recent
+from traindeck.viewmodels.shell.recent import Recent
 
 SYSTEM, LIGHT, DARK = "", "light", "dark"
 

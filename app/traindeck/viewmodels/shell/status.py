@@ -12,15 +12,13 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.accounts.profiles import NO_PROFILE, REGIONS, Profile
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.jobs.live_costs import LiveCostsState
-from traindeck.domain.jobs.prices import money_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import CHINESE, say, say_count, spoken
-from traindeck.domain.transfers.records import TransferState
+from traindeck.domain.texts import CHINESE, Text, say, say_count, spoken
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the bar stands before anything of runs and transfers is loaded
+    from traindeck.domain.jobs.job import Run
     from traindeck.services.accounts.profiles import ProfileService
     from traindeck.services.jobs.run_watch import RunWatch
     from traindeck.services.jobs.runs import RunService
@@ -37,10 +35,14 @@ class StatusState:
     profile: Profile | None = None
     live: int | None = None
     moving: int = 0
+    on_hold: int = 0
+    """Transfers that wait for somebody."""
     bytes_per_s: float | None = None
     last_answer: datetime | None = None
     trouble: AppError | None = None
     lab_is_stopped: bool = False
+    under_way: tuple[Text, ...] = ()
+    """What takes longer than a moment, and is shown nowhere else."""
     costs: LiveCostsState = field(default_factory=LiveCostsState)
 
 
@@ -72,6 +74,7 @@ class Status(QObject):
             watch.gone.add(self._on_gone),
             watch.connection_state.add(lambda _: self.refresh()),
             moved.add(self._on_transfer),
+            scope.under_way.add(self._on_under_way),
         ]
         self._beat = QTimer(self)
         self._beat.setInterval(BEAT_MS)
@@ -82,6 +85,17 @@ class Status(QObject):
         self._beat.stop()
         for stop_listening in self._deaf:
             stop_listening()
+
+    def _on_under_way(self, words: tuple[Text, ...]) -> None:
+        self.state = replace(self.state, under_way=words)
+        self.changed.emit()
+
+    def under_way_words(self) -> str:
+        """The newest, and how many there are besides."""
+        every = [say(words) for words in self.state.under_way]
+        if len(every) > 1:
+            return say("{words} and {count} more", words=every[-1], count=len(every) - 1)
+        return every[0] if every else ""
 
     def lab_stopped(self, is_stopped: bool) -> None:
         self.state = replace(self.state, lab_is_stopped=is_stopped)
@@ -119,6 +133,8 @@ class Status(QObject):
 
     def _on_transfer(self, transfer: Transfer) -> None:
         before = self._transfers.get(transfer.id)
+        from traindeck.domain.transfers.records import TransferState
+
         if transfer.state is TransferState.RUNNING:
             # A cancelled or finished one may jump to its end; only what ran counts as moved.
             self._moved_bytes += max(0, transfer.done_bytes - (before.done_bytes if before else 0))
@@ -134,7 +150,8 @@ class Status(QObject):
         self.state = replace(
             self.state,
             live=None if live is None else len(live),
-            moving=len(self._transfers),
+            moving=sum(not one.state.is_on_hold for one in self._transfers.values()),
+            on_hold=sum(one.state.is_on_hold for one in self._transfers.values()),
             bytes_per_s=self._rate(),
             last_answer=min(answers, default=None),
             trouble=troubles[0] if troubles else None,
@@ -179,6 +196,8 @@ class Status(QObject):
             return say("Cost: –")
         if not costs.paid:
             return say("Cost: none right now")
+        from traindeck.domain.jobs.prices import money_words  # not for the first frame
+
         known = money_words(costs.per_hour, costs.currency)
         if costs.unknown == costs.paid:
             return say("Cost: unknown")
@@ -191,12 +210,14 @@ class Status(QObject):
         longest = self.state.costs.longest
         if longest is None or longest.started is None:
             return ""
+        from traindeck.domain.jobs.job import duration_words
+
         took = duration_words((datetime.now(UTC) - longest.started).total_seconds())
         return say("Longest: {name}, {time}", name=longest.name, time=took)
 
     def rate_words(self) -> str:
         if not self.state.moving:
-            return say("No transfers")
+            return say("Transfers: on hold") if self.state.on_hold else say("No transfers")
         if self.state.bytes_per_s is None:
             return say("Transfers: –")
         return say("Transfers: {rate}/s", rate=size_words(int(self.state.bytes_per_s)))

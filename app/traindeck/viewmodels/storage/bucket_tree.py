@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Folder = ObjectPath | None
 """None is the root, whose entries are the buckets."""
 
-_PACK, _UPLOAD = "pack", "upload"
+_PACK, _UPLOAD, _LOOK = "pack", "upload", "look"
 MOST_ROWS = 10_000
 
 
@@ -71,6 +71,8 @@ class BucketTree(Stateful):
     """Something was sent to this folder, or deleted from it."""
     arrived = Signal(object)
     """This folder came with all that is below it."""
+    look_wanted = Signal(object)
+    """A folder of this computer that was dropped is to be looked at before it is uploaded."""
     news = Signal(object)
     """News."""
 
@@ -120,7 +122,17 @@ class BucketTree(Stateful):
 
     def refresh(self, folder: Folder = None) -> None:
         self._level_becomes(folder, is_loading=True)
-        self._scope.start(self._listing(folder), lambda: self._list(folder), Repeat.REPLACE)
+        words = text("Reading {place}…", place=str(folder)) if folder else text("Reading the buckets…")
+        # What was never read says so where its rows will be.
+        is_known = self.level(folder).is_known
+        self._scope.start(
+            self._listing(folder), lambda: self._list(folder), Repeat.REPLACE, words if is_known else None
+        )
+
+    def read_what_failed(self) -> None:
+        """What could not be read may be read now."""
+        for folder in [folder for folder, level in self._levels.items() if level.trouble is not None]:
+            self.refresh(folder)
 
     # Whose buckets these are is settled when the user acts: a dialog may be open for long, and what follows waits.
 
@@ -207,7 +219,9 @@ class BucketTree(Stateful):
         finally:
             self._say(None)
             await settled(self._mover, planned, is_meant=is_meant)
-        if way:
+        if way == _LOOK:
+            self.look_wanted.emit(small[0].source)
+        elif way:
             await self._finish(numbers)
             self._tell_sent(drop, numbers)
 
@@ -223,7 +237,9 @@ class BucketTree(Stateful):
             message = text("Everything is in {target} already.", target=target)
         elif len(drop.sources) == 1:
             message = text("Uploaded “{name}” to {target}.", name=first.name, target=target)
-        self.news.emit(News(message, None, topic_of(drop.profile, there)))
+        is_dataset = len(drop.sources) == 1 and first.is_dir()
+        look = partial(self.look_wanted.emit, first) if is_dataset else None
+        self.news.emit(News(message, None, topic_of(drop.profile, there), look))
 
     async def _pack_some(self, drop: _Drop, places: Sequence[tuple[Path, bool]], packed: Sequence[Path]) -> list[int]:
         """The transfers of what is left as it is."""
@@ -375,4 +391,5 @@ def _packing_ways(small: Sequence[_Amount]) -> list[Way]:
     return [
         Way(_UPLOAD, text("Upload as they are"), is_advised=True),
         Way(_PACK, count_text("Pack into {count} tar shard", "Pack into {count} tar shards", shards)),
+        Way(_LOOK, text("Look at it first")),
     ]

@@ -120,6 +120,8 @@ class Removal:
     profile: str
     bucket: str
     is_counting: bool = True
+    is_asked: bool = False
+    """Counted, and it waits for the user: nothing goes on."""
     seen: BucketContents = NOTHING
     gone: BucketContents = NOTHING
 
@@ -161,7 +163,7 @@ class BucketRemovals(QObject):
 
     @property
     def running(self) -> list[Removal]:
-        return list(self._running.values())
+        return [one for one in self._running.values() if not one.is_asked]
 
     def remove(self, profile: str, buckets: Iterable[str], confirm: ConfirmLoss) -> None:
         for bucket in buckets:
@@ -179,10 +181,10 @@ class BucketRemovals(QObject):
         is_gone = False
         try:
             contents = await access.count(bucket, lambda so_far: self._tell(key, seen=so_far))
+            self._tell(key, is_asked=True)
             if not await confirm(_loss(bucket, contents)):
                 return
-            if not contents.is_empty:
-                self._tell(key, is_counting=False, seen=contents)
+            self._tell(key, is_asked=False, is_counting=contents.is_empty, seen=contents)
             await self._empty_and_remove(access, key, contents)
             is_gone = True
         finally:

@@ -68,6 +68,8 @@ class News:
     message: Text
     undo: Callable[[], None] | None = None
     topic: Topic | None = None
+    look: Callable[[], None] | None = None
+    """Looks at the dataset that was sent."""
 
 
 class Deleting(QObject):
@@ -91,7 +93,8 @@ class Deleting(QObject):
         """Count what would be deleted, ask where nothing brings it back, and delete."""
         chosen = outermost(paths)
         if chosen:
-            self._scope.start("delete from OBS", lambda: self._remove(profile, chosen, confirm))
+            words = text("Counting the contents of {place}…", place=_names(chosen))
+            self._scope.start("delete from OBS", lambda: self._remove(profile, chosen, confirm), words=words)
 
     def restore(self, profile: str, folder: ObjectPath, names: Sequence[str] = ()) -> None:
         """Bring back what was deleted below a folder; with `names` only that."""

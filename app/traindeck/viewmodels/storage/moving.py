@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.errors import Conflict, InvalidInput
 from traindeck.domain.storage.objects import MAX_KEY_BYTES, ObjectPath, outermost
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.orders import relocation_of
 from traindeck.runtime.tasks import TaskScope
 from traindeck.viewmodels.storage.deleting import News, finished, topic_of
@@ -109,8 +109,8 @@ class Moving(QObject):
     """This folder came with all that is below it."""
     news = Signal(object)
     """News."""
-    renamed = Signal(str, object)
-    """In this account, what has another name now, under which it is known from now on."""
+    appeared = Signal(str, object)
+    """In this account, what is there from now on under this name: it is selected wherever it is shown."""
 
     def __init__(self, mover: Transfers, scope: TaskScope) -> None:
         super().__init__()
@@ -151,20 +151,26 @@ class Moving(QObject):
             if done is not None:
                 done()
 
-        self._start(put)
+        words = text("Copying to {target}…", target=str(target))
+        self._start(put, text("Moving to {target}…", target=str(target)) if carried.is_cut else words)
 
     def rename(self, profile: str, path: ObjectPath, name: str) -> None:
-        self._start(partial(self._rename, profile, path, name))
+        words = text("Renaming “{old}” to “{name}”…", old=path.name, name=name)
+        self._start(partial(self._rename, profile, path, name), words)
 
     def make_folder(self, profile: str, folder: ObjectPath) -> None:
         async def make() -> None:
             await self._mover.make_folder(profile, folder)
             self.touched.emit(folder.parent)
+            self.appeared.emit(profile, folder)
+            # Where its place is not open, this alone tells that it is there.
+            message = text("Created the folder “{name}”.", name=folder.name)
+            self.news.emit(News(message, None, topic_of(profile, folder)))
 
-        self._start(make)
+        self._start(make, text("Creating {place}…", place=str(folder)))
 
-    def _start(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._scope.start(f"move #{next(self._numbers)}", work)
+    def _start(self, work: Callable[[], Awaitable[None]], words: Text) -> None:
+        self._scope.start(f"move #{next(self._numbers)}", work, words=words)
 
     async def _agreed(
         self, profile: str, target: ObjectPath, wanted: list[_Wanted], ask: AskTaken
@@ -218,7 +224,7 @@ class Moving(QObject):
             )
         await self._carry_out(profile, [entry], path.parent, is_cut=True)
         there = path.parent.join(entry.name)
-        self.renamed.emit(profile, there)
+        self.appeared.emit(profile, there)
         message = text("Renamed “{old}” to “{name}”.", old=path.name, name=name)
         self.news.emit(News(message, partial(self.rename, profile, there, path.name), topic_of(profile, there)))
 
@@ -240,7 +246,7 @@ class Moving(QObject):
 
     def _bring_back(self, profile: str, moved: Sequence[_Wanted], place: ObjectPath) -> None:
         """Each to the folder it came from, under the name it had."""
-        self._start(partial(self._take_back, profile, moved, place))
+        self._start(partial(self._take_back, profile, moved, place), text("Undoing the move…"))
 
     async def _take_back(self, profile: str, moved: Sequence[_Wanted], place: ObjectPath) -> None:
         origins: dict[ObjectPath, list[_Wanted]] = {}

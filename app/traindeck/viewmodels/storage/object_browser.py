@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from traindeck.domain.errors import AppError, InvalidInput, NoRight, Unexpected
+from traindeck.domain.errors import AppError, InvalidInput, NoRight, NotFound, Unexpected
 from traindeck.domain.storage.objects import Column, Look, ObjectEntry, ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
@@ -56,6 +57,11 @@ class BrowserState:
     busy: Text | None = None
     can_go_back: bool = False
     can_go_forward: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        """The bucket does not exist any more: what was listed is nowhere."""
+        return isinstance(self.trouble, NotFound)
 
 
 class ObjectBrowser(Stateful):
@@ -136,13 +142,14 @@ class ObjectBrowser(Stateful):
             self._become(address_trouble=error, missing=None)
             return
         self._become(address_trouble=None, missing=None)
-        self._begin("resolve", partial(self._resolve, path))
+        self._begin("resolve", partial(self._resolve, path), text("Looking for {place}…", place=str(path)))
 
     def create_missing(self) -> None:
         """Make the folder or the bucket that was typed, and go there."""
         missing = self.state.missing
         if missing is not None:
-            self._scope.start(self._named("create"), partial(self._create, missing))
+            making = partial(self._create, missing)
+            self._scope.start(self._named("create"), making, words=text("Creating {place}…", place=str(missing.folder)))
 
     def back(self) -> None:
         if self._at > 0:
@@ -287,8 +294,9 @@ class ObjectBrowser(Stateful):
         return datetime.now(UTC) - as_of < (_OLD if is_large else _YOUNG)
 
     async def _list_again(self, listing: BucketListing, folder: ObjectPath) -> None:
-        await listing.list_level(folder.key, lambda _: None)
-        self.rows.invalidate()
+        with suppress(_Enough):
+            await listing.list_new(folder.key, _not_too_many)
+        await self._keep_sizes(listing)
 
     async def _list_arrived(self, listing: BucketListing, folder: ObjectPath) -> None:
         await listing.list_below(folder.key, lambda _: None)
@@ -331,8 +339,8 @@ class ObjectBrowser(Stateful):
         self._become(swept=progress.found)
         if progress.changed:
             self.rows.invalidate()
-        if progress.found > MOST_SWEPT and not force:
-            raise _Enough
+        if not force:
+            _not_too_many(progress)
 
     async def _calculate(self, folders: tuple[ObjectPath, ...]) -> None:
         listing = self._listing
@@ -397,12 +405,17 @@ class ObjectBrowser(Stateful):
     def _named(self, work: str) -> str:
         return f"{self._name} {work}"
 
-    def _begin(self, name: str, work: Work) -> None:
-        self._scope.start(self._named(name), work, Repeat.REPLACE)
+    def _begin(self, name: str, work: Work, words: Text | None = None) -> None:
+        self._scope.start(self._named(name), work, Repeat.REPLACE, words)
 
 
 async def _nowhere(profile: str, folder: ObjectPath) -> None:
     raise Unexpected(f"nobody makes {folder}")
+
+
+def _not_too_many(progress: ListingProgress) -> None:
+    if progress.found > MOST_SWEPT:
+        raise _Enough
 
 
 class _Enough(Exception):

@@ -143,7 +143,7 @@ def progress_words(row: TransferRow) -> str:
         case TransferState.PARTLY if transfer.differences:
             return say_count("{count} differs", "{count} differ", transfer.differences)
         case TransferState.FAILED | TransferState.PARTLY:
-            return say(error.title) if error else say("Transfer failed")
+            return say("Failed: {reason}", reason=say(error.title)) if error else say("Transfer failed")
         case TransferState.WAITING:
             return say(_WAITING[transfer.waits_for])
         case TransferState.PAUSED:
@@ -224,10 +224,17 @@ def next_try_words(row: TransferRow) -> str:
 
 
 def summary_words(state: TransferListState) -> str:
-    """How many are under way, and how fast."""
-    if state.bytes_per_s is not None:
-        return say("{count} active, {rate}/s", count=state.live, rate=size_words(round(state.bytes_per_s)))
-    return say("{count} active", count=state.live) if state.live else say("All done.")
+    """How many are under way, and how fast; how many wait for a yes."""
+    held = sum(row.transfer.state.is_on_hold for row in state.rows)
+    active = state.live - held
+    parts = []
+    if active and state.bytes_per_s is not None:
+        parts.append(say("{count} active, {rate}/s", count=active, rate=size_words(round(state.bytes_per_s))))
+    elif active:
+        parts.append(say("{count} active", count=active))
+    if held:
+        parts.append(say("{count} on hold", count=held))
+    return " · ".join(parts) or say("All done.")
 
 
 def trouble_words(state: TransferListState, chosen: Collection[int]) -> str:

@@ -1,0 +1,1 @@
+"""Small datasets and reports, as the window shows them."""

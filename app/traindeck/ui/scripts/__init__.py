@@ -1,0 +1,1 @@
+"""Dialogs about the scripts of a job."""

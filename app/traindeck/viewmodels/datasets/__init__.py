@@ -1,0 +1,1 @@
+"""The dialog of small datasets, and the report of one."""

@@ -1,0 +1,1 @@
+"""What jobs cost: what is charged now, the month, the prices."""

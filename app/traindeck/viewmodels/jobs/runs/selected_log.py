@@ -1,0 +1,34 @@
+"""The log of the run that is selected, shown at once."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+
+from traindeck.viewmodels.jobs.runs.run_list import RunList
+from traindeck.viewmodels.logs.log_feed import LogFeed
+
+_PAUSE_MS = 150
+"""Whoever goes through the runs key by key does not wait for the log of each."""
+
+
+class SelectedLog(QObject):
+    """Joins the list and the log for as long as both are there."""
+
+    def __init__(self, runs: RunList, log: LogFeed) -> None:
+        super().__init__(log)
+        self._runs = runs
+        self._log = log
+        self._soon = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._soon.timeout.connect(self._show)
+        runs.selection_changed.connect(self._soon.start)
+        runs.changed.connect(self._on_changed)
+
+    def _on_changed(self) -> None:
+        """What was selected may only now be known."""
+        if self._log.state.run is None and self._runs.state.selected:
+            self._soon.start()
+
+    def _show(self) -> None:
+        run, shown = self._runs.state.selected_run, self._log.state.run
+        if run is not None and (shown is None or shown.id != run.id):
+            self._log.show(run)

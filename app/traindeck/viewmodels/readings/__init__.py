@@ -1,0 +1,1 @@
+"""What the logs of runs tell, for those who look at it."""

@@ -1,0 +1,1 @@
+"""Fixes of the scripts of the job that is being filled in."""

@@ -18,6 +18,7 @@ from traindeck.domain.errors import AppError
 
 if TYPE_CHECKING:
     from traindeck.cli.main import Call
+    from traindeck.domain.scripts.arguments import ScriptArgument
     from traindeck.store.known_names import KnownNames
 
 _FILE = "_ARGCOMPLETE_STDOUT_FILENAME"
@@ -102,6 +103,10 @@ def _names_for(action: argparse.Action, parser: Parser) -> Names | None:
             return _accounts
         case "RUN":
             return _runs
+        case "RUN|FILE":
+            return _runs_and_files
+        case "KEY=VALUE":
+            return _settings
         case "FILE":
             return _files
         case "DIR":
@@ -128,6 +133,10 @@ def _runs(start: str, _: Namespace) -> Iterable[str]:
     return ["last", *_known().runs()]
 
 
+def _runs_and_files(start: str, options: Namespace) -> Iterable[str]:
+    return [*_runs(start, options), *_files(start, options)]
+
+
 def _remote(start: str, options: Namespace) -> Iterable[str]:
     if not start.startswith(_REMOTE):
         return [_REMOTE]
@@ -142,6 +151,49 @@ def _either_side(start: str, options: Namespace) -> Iterable[str]:
 
 def _files(start: str, _: Namespace) -> Iterable[str]:
     return _local(start, only_folders=False)
+
+
+def _settings(start: str, options: Namespace) -> Iterable[str]:
+    """What the script of the job can be told, then the other fields of a job file; behind `=` what it may be."""
+    from traindeck.domain.jobs.form.form_fields import FIELDS
+
+    arguments: list[ScriptArgument] = []
+    with suppress(AppError, OSError):
+        arguments = _script_arguments(options)
+    name, equals, _ = start.partition("=")
+    if not equals:
+        fields = (field.place for field in FIELDS if field.key)
+        return [f"{one}=" for one in (*(one.name for one in arguments), *fields)]
+    about = next((one for one in arguments if name.removeprefix("parameters.") in one.names), None)
+    field = next((one for one in FIELDS if one.place == name), None)
+    values = () if field is None else field.limits.choices
+    if about is not None:
+        values = about.values or ((about.first_value,) if about.first_value else ())
+    return [f"{name}={value}" for value in values]
+
+
+def _script_arguments(options: Namespace) -> list[ScriptArgument]:
+    """Of the script that a job file starts; of one that is run again, as it was frozen or as it is now."""
+    from traindeck.cli.script_arguments import arguments_at
+
+    file, run = getattr(options, "file", None), getattr(options, "run", None)
+    if isinstance(file, Path):
+        return list(arguments_at(file).offered)
+    if not isinstance(run, str) or (made_of := _known().made_of(run)) is None:
+        return []
+    from traindeck.domain.jobs.code_choice import CodeOf
+    from traindeck.domain.jobs.form import job_file
+    from traindeck.runtime.blocking import CancelToken
+    from traindeck.services.jobs.code.code_bundles import frozen_places
+    from traindeck.services.jobs.script_reading import arguments_in, frozen_arguments
+    from traindeck.store.paths import Paths
+
+    bundle, form = made_of
+    spec = job_file.recall(form)
+    if getattr(options, "code", None) == CodeOf.NOW.value:
+        return list(arguments_in(Path(spec.code_folder), spec.boot, CancelToken()).offered)
+    places = frozen_places(Paths.for_user().bundles, bundle)
+    return list(frozen_arguments(places, spec.boot, CancelToken()).offered)
 
 
 def _folders(start: str, _: Namespace) -> Iterable[str]:

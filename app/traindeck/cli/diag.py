@@ -11,8 +11,9 @@ from traindeck.cli.columns import aligned, width
 from traindeck.cli.exit_codes import CREDENTIALS, DONE, FAILED, SERVICE
 from traindeck.cli.main import Call
 from traindeck.cli.profile import check_document
+from traindeck.cli.target_file import TargetFile, target_file
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
     from traindeck.domain.accounts.profiles import Check
@@ -35,32 +36,21 @@ async def diag(call: Call) -> int:
         if check.hint is not None and check.passed is not True:
             output.line(aligned([("", "", say(check.hint))], least=least)[0])
 
-    file, replaces = _wanted(call)
+    wanted: Path | None = call.options.bundle
+    target = None if wanted is None else target_file(call, wanted)
     output.note(say("Checking. This takes at most two minutes."))
     async with call.accounts() as core:
         diagnosis, name = core.diagnosis(), call.profile(core)
         found = await diagnosis.run(name, told)
-        written = "" if file is None else await _report(call, diagnosis, found, file, replaces=replaces)
+        written = "" if target is None else await _report(call, diagnosis, found, target)
     if output.json_wanted:
         output.document({"profile": name, "checks": [check_document(check) for check in found], "bundle": written})
     return _code(found)
 
 
-def _wanted(call: Call) -> tuple[Path | None, bool]:
-    """Where the report is to go, and whether it replaces another: that is asked before anybody waits for it."""
-    file: Path | None = call.options.bundle
-    replaces = file is not None and (file.exists() or file.is_symlink())
-    if replaces:
-        question = say("Replace “{file}”?", file=str(file))
-        if not terminal.is_meant(call.options, text("“{file}” already exists.", file=str(file)), question):
-            call.output.note(say("Nothing was written."))
-            return None, False
-    return file, replaces
-
-
-async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check], file: Path, *, replaces: bool) -> str:
+async def _report(call: Call, diagnosis: Diagnosis, found: Sequence[Check], target: TargetFile) -> str:
     """Where it was written; what is in it is shown before."""
-    output = call.output
+    output, file, replaces = call.output, target.path, target.replaces
     report = await diagnosis.report(found)
     output.note(say("The report contains, without secrets:"))
     for line in aligned([(part.name, size_words(len(part.content))) for part in report.parts], frozenset({1})):

@@ -12,7 +12,7 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.main import Call
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, LocalTrouble, NotFound
-from traindeck.domain.lab import LabDiskUsage
+from traindeck.domain.lab import LabDiskUsage, LabState
 from traindeck.domain.storage.objects import count_words, size_words
 from traindeck.domain.texts import CHINESE, say, spoken, text
 from traindeck.lab import root_folder
@@ -68,17 +68,19 @@ def serve(call: Call) -> int:
 
 def status(call: Call) -> int:
     root = _root(call)
-    lab = root_folder.running_lab(root)
+    lab = root_folder.living_lab(root)
     held = lab_keeper.with_disk(root, lab_keeper.contents(root))
     total = held.disk_bytes
     if call.output.json_wanted:
-        found = asdict(lab) if lab else {}
+        found = {**asdict(lab), "responding": isinstance(lab, root_folder.RunningLab)} if lab else {}
         found.pop("instance", None)  # of no use to anybody outside
         in_it = {**_counts(held), "total_bytes": total}
         call.output.document({"root": str(root), "running": lab is not None, **found, **in_it})
         return DONE
     if lab is None:
         call.output.line(say("No Lab is running in “{root}”.", root=str(root)))
+    elif not isinstance(lab, root_folder.RunningLab):
+        call.output.line(say("The Lab process {pid} is not responding.", pid=lab.pid))
     else:
         call.output.line(say("The Lab is running in “{root}”.", root=str(root)))
         rows = [("OBS", lab.obs), ("ModelArts", lab.modelarts), ("IAM", lab.iam)]
@@ -92,7 +94,10 @@ def status(call: Call) -> int:
 
 def stop(call: Call) -> int:
     root = _root(call)
-    if root_folder.running_lab(root) is None:
+    sight = lab_keeper.seen(root)
+    if sight.state is LabState.SILENT:
+        raise lab_keeper.silent(sight)
+    if sight.state is LabState.STOPPED:
         call.output.result({"root": str(root), "stopped": False}, say("No Lab is running in “{root}”.", root=str(root)))
         return DONE
     lab_keeper.end(root)

@@ -72,7 +72,7 @@ Handler = Callable[[Call], Awaitable[int]]
 _MUTE = (AppError, ReaderGone)
 # They tell what there is: with their reader they are done.
 _TELLERS = {("obs", name) for name in ("ls", "du", "find", "cat", "stat", "fragments")} | {
-    ("job", name) for name in ("ls", "show", "logs", "compare", "check")
+    ("job", name) for name in ("ls", "show", "logs", "compare", "check", "metrics")
 }
 
 
@@ -239,16 +239,26 @@ def command(group: str, action: str | None) -> Handler:
             from traindeck.cli.job import ls as module
         case "job", "logs" | "wait":
             from traindeck.cli.job import logs as module
+        case "job", "rules":
+            from traindeck.cli.job import rules as module
+        case "job", "metrics":
+            from traindeck.cli.job import metrics as module
         case "job", "stop" | "rm":
             from traindeck.cli.job import stop as module
         case "job", "compare":
             from traindeck.cli.job import compare as module
         case "job", "code":
             from traindeck.cli.job import code as module
+        case "job", "clean":
+            from traindeck.cli.job import clean as module
         case "job", "fetch":
             from traindeck.cli.job import fetch as module
         case "job", "adopt" | "note" | "tag" | "star" | "describe":
             from traindeck.cli.job import notes as module
+        case "doctor", _:
+            from traindeck.cli import doctor as module
+        case "explain", _:
+            from traindeck.cli import explain as module
         case "billing", _:
             from traindeck.cli import billing as module
         case "completion", _:

@@ -160,6 +160,10 @@ class Output:
             while left:  # an unbuffered stream takes less than it is given when a signal comes
                 left = left[stream.buffer.write(left) :]
 
+    def drawn(self, words: str) -> None:
+        """Of a log what was made for a terminal, with what steers it; where `bytes` would go."""
+        self._write(sys.stderr if self.json_wanted else sys.stdout, words)
+
     def _write(self, stream: TextIO | None, words: str) -> None:
         if stream is None:  # a program without a console, as Windows starts them
             return

@@ -8,7 +8,7 @@ import re
 import sys
 from argparse import ArgumentParser, HelpFormatter
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 from traindeck.cli.argparse_words import translate_argparse
@@ -20,6 +20,7 @@ translate_argparse()
 
 # A bare number could be seconds to one and days to another, and what is older is thrown away.
 _DURATION = re.compile(r"(\d{1,6})\s*([smhd])")
+_CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 Adder = Any
@@ -165,6 +166,23 @@ def duration(value: str) -> timedelta:
     if match is None:
         raise argparse.ArgumentTypeError(say("enter a duration such as 90s, 30m, 1h or 7d"))
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def moment(value: str) -> datetime:
+    """So long ago, or a time of this computer; a clock time alone is the last one there was."""
+    words = value.strip()
+    now = datetime.now().astimezone()
+    if _DURATION.fullmatch(words.lower()):
+        return now - duration(words)
+    try:
+        if _CLOCK.fullmatch(words):
+            hour, minute, *second = map(int, words.split(":"))
+            found = now.replace(hour=hour, minute=minute, second=second[0] if second else 0, microsecond=0)
+            return found if found <= now else found - timedelta(days=1)
+        return datetime.fromisoformat(words).astimezone()
+    except (ValueError, OverflowError):
+        hint = say("enter a time such as 14:30 or 2026-03-01T14:30, or 90s, 30m, 1h or 7d")
+        raise argparse.ArgumentTypeError(hint) from None
 
 
 def share(value: str) -> float:

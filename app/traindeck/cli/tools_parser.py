@@ -13,9 +13,34 @@ _SHELLS = ("bash", "zsh", "fish", "powershell")
 
 def add_tools(groups: Adder) -> None:
     group(groups, "config", say("import accounts of other programs"), _config)
+    leaf(groups, "doctor", say("find what would fail in a script where the job runs, and fix it"), _doctor, yes)
+    leaf(groups, "explain", say("tell what a log says: failure, progress, values, curves"), _explain)
     leaf(groups, "billing", say("show what is charged now and this month; prices; stop any job"), _billing, yes)
     leaf(groups, "diag", say("diagnose problems: clock, DNS, proxy, TLS, permissions, speed"), _diag, yes)
     leaf(groups, "completion", say("print the completion script for a shell"), _completion)
+
+
+def _doctor(doctor: Parser) -> None:
+    doctor.epilog = say(
+        "Scripts are read and never run. With a job file, the findings are about that job: its engine, specification, "
+        'inputs, outputs and parameters. Findings are silenced in the job file: [checks] silence = ["local-path"]. '
+        "The exit code is 1 when something must be corrected."
+    )
+    doctor.option("path", "FILE", say("a script, a folder or a job file"), nargs="?", type=Path)
+    means = say("what it is to run on, where no job file says it")
+    doctor.add_argument("--for", choices=("ascend", "modelarts"), dest="target", help=means)
+    doctor.flag("--fix", means=say("show what fixes the findings as a diff, and write it after confirmation"))
+    doctor.flag("--undo", means=say("take back the last fix, byte for byte"))
+    doctor.flag("--arguments", means=say("list what the script can be told, with types and defaults"))
+    doctor.flag("--rules", means=say("list the rules by their names"))
+
+
+def _explain(explain: Parser) -> None:
+    explain.epilog = say(
+        "The log can be of a run or of any other training, also one made elsewhere. With --json, the curves "
+        "are included point by point. Nothing is sent anywhere."
+    )
+    explain.option("what", "RUN|FILE", say("a run, or a log file; “-” for standard input"))
 
 
 def _config(config: Adder) -> None:

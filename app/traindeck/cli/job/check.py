@@ -11,15 +11,16 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.job.form_files import read_form
 from traindeck.cli.main import Call
-from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel, document_of, told
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.form_field import nearest
+from traindeck.domain.jobs.form.parameter_text import parameters_in
+from traindeck.domain.jobs.form.validation import remarks
 from traindeck.domain.jobs.job_spec import JobSpec
-from traindeck.domain.jobs.parameter_text import parameters_in
-from traindeck.domain.jobs.validation import remarks
 from traindeck.domain.texts import Text, say, say_count, text
 
 if TYPE_CHECKING:
-    from traindeck.domain.jobs.checks import CheckFinding
+    from traindeck.domain.jobs.checks import CheckFinding, CheckFix
 
 HEADS = {
     CheckLevel.RED: text("Must be corrected"),
@@ -31,7 +32,7 @@ _MARKS = {CheckLevel.RED: "✗", CheckLevel.AMBER: "!", CheckLevel.NOT_CHECKED: 
 
 
 async def check(call: Call) -> int:
-    file, spec = wanted_job(call)
+    file, spec = wanted_job(call, "stop_after")
     async with call.runs() as core:
         profile = core.submission.profile_for(spec, call.options.profile)
         base = file.absolute().parent
@@ -43,23 +44,42 @@ async def check(call: Call) -> int:
     if call.output.json_wanted:
         call.output.document(document_of(report))
     else:
-        print_findings(call.output.line, report.findings)
+        print_findings(call.output.line, report.findings, call.options.file)
     left = len(report.of(CheckLevel.NOT_CHECKED))
     if left:
         call.output.note(say_count("{count} check could not be made.", "{count} checks could not be made.", left))
     return FAILED if report.is_red else DONE
 
 
-def wanted_job(call: Call) -> tuple[Path, JobSpec]:
-    """The job file, and the form in it with what the command line changes."""
+def wanted_job(call: Call, *told_elsewhere: str) -> tuple[Path, JobSpec]:
+    """The job file, and the form in it with what the command line changes.
+
+    `told_elsewhere`: fields of which nothing has to be said here.
+    """
     file, spec = read_form(call.options.file)
     if call.options.parameters is not None:
         spec = _with_parameters(spec, call.options.parameters)
+    before = spec
     for change in call.options.changes:
         spec = job_file.with_setting(spec, change)
+    tell_new_parameters(call, before, spec)
     for remark in remarks(spec):
-        call.output.note(say(remark.message))
+        if remark.field not in told_elsewhere:
+            call.output.note(say(remark.message))
     return file, spec
+
+
+def tell_new_parameters(call: Call, before: JobSpec, after: JobSpec) -> None:
+    """A name that is mistyped goes to the script like any other."""
+    known = list(dict(before.parameters))
+    for name in dict(after.parameters):
+        if name in known:
+            continue
+        near = nearest(name, known)
+        said = text("“{name}” is a new running parameter.", name=name)
+        if near:
+            said = text("“{name}” is a new running parameter. Did you mean “{nearest}”?", name=name, nearest=near)
+        call.output.note(say(said))
 
 
 def _with_parameters(spec: JobSpec, given: str) -> JobSpec:
@@ -68,8 +88,11 @@ def _with_parameters(spec: JobSpec, given: str) -> JobSpec:
     return replace(spec, parameters=tuple({**dict(spec.parameters), **dict(parameters_in(written))}.items()))
 
 
-def print_findings(say_line: Callable[[str], None], findings: Iterable[CheckFinding]) -> None:
-    """By level, the worst first; what is good in one line each."""
+def print_findings(say_line: Callable[[str], None], findings: Iterable[CheckFinding], job: Path | None) -> None:
+    """By level, the worst first; what is good in one line each.
+
+    `job` is what was named, a job file or its folder; None: the code is as it was, and cannot be changed.
+    """
     found = list(findings)
     for level in CheckLevel:
         mine = [one for one in found if one.level is level]
@@ -81,9 +104,21 @@ def print_findings(say_line: Callable[[str], None], findings: Iterable[CheckFind
             if one.hint is not None:
                 say_line(f"      {say(one.hint)}")
             if one.fixes and level is not CheckLevel.GREEN:
-                say_line(f"      {say(_ways(one))}")
+                say_line(f"      {say(_ways(one, job))}")
 
 
-def _ways(one: CheckFinding) -> Text:
-    ways = "; ".join(str(fix.words) for fix in one.fixes)
-    return text("Fix: {ways}", ways=ways)
+def _ways(one: CheckFinding, job: Path | None) -> Text:
+    return text("Fix: {ways}", ways="; ".join(say(_way(fix, job)) for fix in one.fixes))
+
+
+def _way(fix: CheckFix, job: Path | None) -> Text:
+    """What the window has buttons for is typed here."""
+    if fix.script_fix and job is None:
+        return text("change the script in its folder, and submit with “--code now”")
+    if fix.script_fix:
+        return text("change the script with “traindeck doctor {path} --fix”", path=str(job))
+    if fix.is_silence:
+        return text(
+            "silence it with “--set checks.silence={rules}”", rules=",".join(dict(fix.changes)["silenced_rules"])
+        )
+    return fix.words

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.main import Call
+from traindeck.cli.target_file import TargetFile
 from traindeck.domain.jobs.checks import CheckFix, CheckLevel, CheckReport, fixed
-from traindeck.domain.jobs.job_file_edit import edited
+from traindeck.domain.jobs.form.job_file_edit import edited
 from traindeck.domain.texts import say, text
-from traindeck.runtime.files import text_in, write_whole
+from traindeck.runtime.files import text_in
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 async def mended(call: Call, core: RunCore, file: Path, base: Path, report: CheckReport) -> CheckReport:
     """Mend by the likeliest fix of each finding, once that is confirmed, and check again."""
-    fixes = [one.fixes[0] for one in report.of(CheckLevel.RED, CheckLevel.AMBER) if one.fixes]
+    found = [fix for one in report.of(CheckLevel.RED, CheckLevel.AMBER) for fix in one.fixes[:1]]
+    fixes = [fix for fix in found if not fix.script_fix and not fix.is_silence]
+    if any(fix.script_fix for fix in found):
+        call.output.note(say("To fix the scripts: traindeck doctor {file} --fix", file=str(file)))
     if not fixes:
         call.output.note(say("Nothing of this can be fixed here."))
         return report
@@ -31,7 +35,7 @@ async def mended(call: Call, core: RunCore, file: Path, base: Path, report: Chec
     for fix in fixes:
         await core.checks.mend(report.profile, fix)
     if spec != report.spec:
-        write_whole(file, edited(text_in(file), spec).encode())
+        TargetFile(file, replaces=True).write(edited(text_in(file), spec).encode())
     return await core.checks.check(spec, base, report.profile)
 
 

@@ -12,6 +12,7 @@ from traindeck.cli.columns import aligned
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job.waiting import find
 from traindeck.cli.main import Call
+from traindeck.cli.target_file import target_file
 from traindeck.domain.errors import Occupied
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, count_text, say, text
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
     from traindeck.domain.jobs.code_change import FileChange
     from traindeck.domain.jobs.job import Run
-    from traindeck.services.jobs.code_changes import CodeChanges
-    from traindeck.services.jobs.code_manifests import Bundle
+    from traindeck.services.jobs.code.code_changes import CodeChanges
+    from traindeck.services.jobs.code.code_manifests import Bundle
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "M", "renamed": "R"}
 
@@ -124,13 +125,9 @@ async def _restore(call: Call, core: RunCore, run: Run, target: Path, document: 
 
 
 async def _export(call: Call, core: RunCore, run: Run, file: Path, document: dict[str, object]) -> None:
-    try:
-        await core.run_service.kept_code.export(run, file, over=False)
-    except Occupied as error:
-        if not terminal.is_meant(call.options, error.title, f"{say(error.title)} {say('Replace them?')}"):
-            call.output.note(say("Nothing was written."))
-            return
-        await core.run_service.kept_code.export(run, file, over=True)
+    if (target := target_file(call, file)) is None:
+        return
+    await core.run_service.kept_code.export(run, file, over=target.replaces)
     document["zip"] = str(file)
     if not call.output.json_wanted:
         call.output.line(say("Wrote {place}", place=str(file)))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
-from traindeck.cli.job.form_files import read_form, write_new
+from traindeck.cli.job.form_files import read_form
 from traindeck.cli.main import Call
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.job_format import JobFormat
+from traindeck.cli.target_file import target_file
+from traindeck.domain.jobs.choices import Choices
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.job_format import JobFormat
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import say
 
@@ -28,9 +30,19 @@ async def export(call: Call) -> int:
 
 async def import_(call: Call) -> int:
     from traindeck.services.jobs.formats.job_formats import read_job
+    from traindeck.services.jobs.formats.reading import with_engine
 
     source = terminal.text_of(str(call.options.file))
-    _give(call, job_file.to_toml(read_job(source)), {"format": "toml"})
+
+    async def offered() -> Choices:
+        async with call.runs() as core:
+            return await core.choices.load(call.profile(core))
+
+    read = await with_engine(read_job(source), offered)
+    for remark in read.remarks:
+        call.output.note(say(remark))
+    content = job_file.to_toml(read.spec)
+    _give(call, content, {"format": "toml", "remarks": [say(one) for one in read.remarks]})
     return DONE
 
 
@@ -46,7 +58,7 @@ async def _form(call: Call) -> JobSpec:
 def _give(call: Call, content: str, document: dict[str, object]) -> None:
     if call.options.to is None:
         call.output.result(document | {"content": content}, content.rstrip("\n"))
-        return
-    write_new(call.options.to, content)
-    place = str(call.options.to)
-    call.output.result(document | {"file": place}, say("Wrote {place}", place=place))
+    elif (target := target_file(call, call.options.to)) is not None:
+        target.write(content.encode())
+        place = str(target.path)
+        call.output.result(document | {"file": place}, say("Wrote {place}", place=place))

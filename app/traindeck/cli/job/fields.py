@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import zip_longest
+
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.main import Call
-from traindeck.domain.jobs.form_field import FormField
-from traindeck.domain.jobs.form_fields import FIELDS
+from traindeck.domain.jobs.form.form_field import FormField, Limits
+from traindeck.domain.jobs.form.form_fields import FIELDS
 from traindeck.domain.texts import say
 
 
@@ -14,7 +17,7 @@ async def fields(call: Call) -> int:
         call.output.document([_document(field) for field in FIELDS])
     else:
         rows = [(field.place, say(field.kind.words), _limits(field), _meaning(field)) for field in FIELDS]
-        call.output.table([say("Key"), say("Value"), say("Limits"), say("Meaning")], rows)
+        call.output.table([say("Key", "of a job file"), say("Value"), say("Limits"), say("Meaning")], rows)
     return DONE
 
 
@@ -48,4 +51,9 @@ def _limits(field: FormField) -> str:
 
 
 def _meaning(field: FormField) -> str:
-    return ": ".join(part for part in (say(field.help), ", ".join(field.limits.choices)) if part)
+    return ": ".join(part for part in (say(field.help), ", ".join(_choices(field.limits))) if part)
+
+
+def _choices(limits: Limits) -> Iterator[str]:
+    for choice, words in zip_longest(limits.choices, limits.choice_words):
+        yield choice if words is None else say("{choice} ({words})", choice=choice, words=words)

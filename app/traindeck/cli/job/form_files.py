@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from traindeck.domain.errors import Conflict, NotFound
-from traindeck.domain.jobs import job_file
+from traindeck.domain.errors import NotFound
+from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import text
 from traindeck.runtime.files import local_errors, text_in
@@ -25,16 +25,3 @@ def read_form(path: Path) -> tuple[Path, JobSpec]:
                     text("Create one with: traindeck job init {folder}", folder=str(path)),
                 )
     return file, job_file.parse(text_in(file))
-
-
-def write_new(place: Path, content: str) -> None:
-    """A file that is there is never replaced."""
-    with local_errors(place):
-        try:
-            with place.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(content)
-        except FileExistsError as error:
-            raise Conflict(
-                text("“{place}” already exists.", place=str(place)),
-                text("Nothing was changed. Move it first, or specify another folder."),
-            ) from error

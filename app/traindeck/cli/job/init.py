@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from traindeck.cli.exit_codes import DONE
-from traindeck.cli.job.form_files import JOB_FILE, write_new
+from traindeck.cli.job.form_files import JOB_FILE
 from traindeck.cli.main import Call
+from traindeck.cli.target_file import TargetFile
+from traindeck.domain.jobs.form.starter_file import starter_file
 from traindeck.domain.jobs.job_spec import USUAL_BOOTS, Target, name_stem, usual_boots
-from traindeck.domain.jobs.starter_file import starter_file
 from traindeck.domain.texts import say
-from traindeck.runtime.files import local_errors
 
 
 async def init(call: Call) -> int:
@@ -22,11 +22,11 @@ async def init(call: Call) -> int:
         if with_sample:
             await core.sample.prepare(folder)
         elif template:
-            _begin(place, template.begin())
+            _write(place, template.begin())
         else:
             at_lab = core.connections.profile(call.profile(core)).is_lab
             target = Target.LAB if at_lab else Target.MODELARTS
-            write_new(place, _starter(folder, target))
+            _write(place, _starter(folder, target))
     words = say("Wrote {place}", place=str(place))
     if with_sample:
         words += "\n" + say(
@@ -36,10 +36,9 @@ async def init(call: Call) -> int:
     return DONE
 
 
-def _begin(place: Path, content: str) -> None:
-    with local_errors(place):
-        place.parent.mkdir(parents=True, exist_ok=True)
-    write_new(place, content)
+def _write(place: Path, content: str) -> None:
+    """A project that has begun is never begun anew, whatever anybody says."""
+    TargetFile(place).write(content.encode())
 
 
 def _starter(folder: Path, target: Target) -> str:

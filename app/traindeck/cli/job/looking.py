@@ -15,8 +15,8 @@ from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
-    from traindeck.services.jobs.code_bundles import CodeLook
-    from traindeck.services.jobs.code_tree import CodeEntry
+    from traindeck.services.jobs.code.code_bundles import CodeLook
+    from traindeck.services.jobs.code.code_tree import CodeEntry
 
 _LARGE_BYTES = 1_000_000
 

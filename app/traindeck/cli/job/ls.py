@@ -14,20 +14,23 @@ from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.waiting import bring_up_to_date, check_again, find
 from traindeck.cli.main import Call
+from traindeck.cli.readings import failure_document, failure_lines
+from traindeck.cli.target_file import TargetFile, target_file
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import run_table
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.jobs.run_query import MeasuredRun, MetricBest, RunQuery, RunSort, metric_best
 from traindeck.domain.texts import say, say_count, text
-from traindeck.runtime.files import local_errors, write_whole
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
     from traindeck.domain.jobs.job import Run
-    from traindeck.services.jobs.code_origin import GitState
+    from traindeck.domain.readings.failures import Failure
+    from traindeck.services.jobs.code.code_origin import GitState
 
 # What gives way on a narrow terminal, in this order; the name is what a list is looked at for.
 _GIVES_WAY = ("account", "submitted", "number", "duration", "run")
+_TABLES = {".csv": run_table.as_csv, ".md": run_table.as_markdown}
 _STATES = {state.value.lower(): state for state in RunState}
 _STATES |= {"stopped": RunState.TERMINATED, "stopping": RunState.TERMINATING, "notsubmitted": RunState.NOT_SENT}
 
@@ -47,15 +50,18 @@ async def ls(call: Call) -> int:
         ascending=asked.ascending,
         limit=None if asked.log or not asked.limit else asked.limit,
     )
+    target = None
+    if asked.export is not None and (target := target_file(call, _table_file(asked.export))) is None:
+        return DONE
     async with call.runs() as core:
         await bring_up_to_date(call, core)
         runs = await core.records.found(query)
         if asked.log:
             runs = [run for run in runs if run.id in await _said(call, core, asked.log, runs)][: asked.limit or None]
         measured = await core.records.measured(runs)
-    columns = _columns(asked.columns, best, measured, everything=asked.export is not None)
-    if asked.export is not None:
-        _export(call, asked.export, columns, measured, best)
+    columns = _columns(asked.columns, best, measured, everything=target is not None)
+    if target is not None:
+        _export(call, target, columns, measured, best)
     elif call.output.json_wanted:
         call.output.document([run_words.listed_document(one) for one in measured])
     elif measured:
@@ -74,9 +80,18 @@ async def show(call: Call) -> int:
         run = await find(call, core, call.options.run)
         (measured,) = await core.records.measured([run])
         git = await _git(core, run)
-    document = {**run_words.full_document(measured), "git": asdict(git) if git else None}
-    call.output.result(document, "\n".join(run_words.page(measured, git.words() if git else None)))
+        failure, worker = await core.explaining.failure(run)
+    if call.output.json_wanted:
+        told = {"git": asdict(git) if git else None, "failure": failure_document(failure, worker)}
+        call.output.document({**run_words.full_document(measured), **told})
+        return DONE
+    for line in (*run_words.page(measured, git.words() if git else None), *_why(failure, worker)):
+        call.output.line(line)
     return DONE
+
+
+def _why(failure: Failure | None, worker: str) -> list[str]:
+    return ["", *failure_lines(failure, worker)] if failure is not None else []
 
 
 async def _git(core: RunCore, run: Run) -> GitState | None:
@@ -125,23 +140,26 @@ def _columns(
     return columns
 
 
-def _export(
-    call: Call, file: Path, columns: Sequence[str], measured: Sequence[MeasuredRun], best: MetricBest | None
-) -> None:
-    kinds = {".csv": run_table.as_csv, ".md": run_table.as_markdown}
-    if (write := kinds.get(file.suffix.lower())) is None:
+def _table_file(file: Path) -> Path:
+    if file.suffix.lower() not in _TABLES:
         raise InvalidInput(
             text("“{file}” is neither a .csv nor a .md file.", file=str(file)),
             text("Specify a file name that ends with .csv or .md."),
         )
+    return file
+
+
+def _export(
+    call: Call, target: TargetFile, columns: Sequence[str], measured: Sequence[MeasuredRun], best: MetricBest | None
+) -> None:
     heads = [run_table.head(column) for column in columns]
-    content = write(heads, run_table.rows(measured, columns, datetime.now(UTC), best))
-    with local_errors(file):
-        write_whole(file, content.encode())
+    write = _TABLES[target.path.suffix.lower()]
+    target.write(write(heads, run_table.rows(measured, columns, datetime.now(UTC), best)).encode())
+    file = str(target.path)
     words = say_count(
-        "Exported {count} run to “{file}”.", "Exported {count} runs to “{file}”.", len(measured), file=str(file)
+        "Exported {count} run to “{file}”.", "Exported {count} runs to “{file}”.", len(measured), file=file
     )
-    call.output.result({"file": str(file), "runs": len(measured), "columns": list(columns)}, words)
+    call.output.result({"file": file, "runs": len(measured), "columns": list(columns)}, words)
 
 
 def _state(word: str) -> RunState:

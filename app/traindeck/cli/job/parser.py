@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
-from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, size, yes
+from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, moment, size, yes
 from traindeck.domain.jobs.code_choice import CodeOf
 from traindeck.domain.texts import say
 
@@ -22,10 +23,13 @@ def add_job(job: Adder) -> None:
     leaf(job, "ls", say("list runs, newest first"), _runs)
     leaf(job, "show", say("show a run"), _run)
     leaf(job, "logs", say("print the log of a run"), _run, _logs)
+    leaf(job, "rules", say("list what is done when a line comes in the log of a run"), _rules)
+    leaf(job, "metrics", say("show the numbers that a run printed"), _run, _metrics)
     leaf(job, "stop", say("stop a run"), _run)
     leaf(job, "rerun", say("run the same job again"), _run, _sending, _code_of)
     leaf(job, "code", say("show, compare or restore the code of a run"), _run, _code)
     leaf(job, "rm", say("delete a finished run, here and at the service"), _run, _rm, yes)
+    leaf(job, "clean", say("delete code in OBS that no run uses any more"), _clean, yes)
     leaf(job, "wait", say("wait until a run has ended"), _run)
     leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
     leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch, filters)
@@ -58,17 +62,37 @@ def _runs(ls: Parser) -> None:
     columns = say("columns, separated by commas; a parameter or metric by its name")
     ls.option("--columns", "NAMES", columns)
     ls.option("--export", "FILE", say("write a .csv or .md file with all columns"), type=Path)
+    _replacing(ls)
     ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("maximum number; 0 for all"))
 
 
 def _run(parser: Parser) -> None:
-    parser.option("run", "RUN", say("its ID, the beginning of its ID or name, or “last”"))
+    parser.option("run", "RUN", say("its number or ID, the beginning of its ID or name, or “last”"))
 
 
 def _logs(logs: Parser) -> None:
     logs.flag("-f", "--follow", means=say("continue until the run has ended"))
     logs.option("--worker", "W", say("worker, e.g. worker-1 or 1"))
-    logs.option("--grep", "RE", say("only lines that match this regular expression"))
+    logs.flag("--merged", means=say("lines of all workers in the order of their times"))
+    logs.option("--grep", "RE", say("only lines that match this regular expression (RE2)"))
+    since = say("only lines written since, e.g. 10m, 14:30 or '2026-03-01 14:30'; needs times in the log")
+    logs.option("--since", "TIME", since, type=moment)
+    logs.flag("--save", means=say("also copy the log to MA_LOG in the code directory"))
+    logs.flag("--exit-status", means=say("exit with 0 only if the run has completed, otherwise with 1"))
+    logs.epilog = say(
+        "Into a file or a pipe a log is printed byte for byte as the service has it. On a terminal colors are kept "
+        "(unless NO_COLOR is set), and everything else that controls a terminal is left out; of a progress bar that "
+        "redraws itself the last state is printed. Times without a time zone are taken as those of this computer."
+    )
+
+
+def _rules(rules: Parser) -> None:
+    rules.flag("--init", means=say("write a commented file of rules, unless there is one"))
+    rules.option("--test", "RUN", say("print the lines that the rules find in the log of a run or in a file"))
+
+
+def _metrics(metrics: Parser) -> None:
+    metrics.flag("--csv", means=say("print the curves as a table for spreadsheets"))
 
 
 def _fetch(fetch: Parser) -> None:
@@ -83,8 +107,16 @@ def _rm(rm: Parser) -> None:
     rm.flag("--code", means=say("also delete its code in OBS, and here unless another run uses it"))
 
 
+def _clean(clean: Parser) -> None:
+    words = say("bucket, or folder that the keys are restricted to (default: where the runs of the account are)")
+    clean.option("place", "BUCKET", words, nargs="?")
+    age = say("only what was stored longer ago than this, e.g. 30d (default: 7d)")
+    clean.option("--older-than", "TIME", age, type=duration, default=timedelta(days=7))
+    clean.flag("-n", "--dry-run", means=say("only show what would be deleted"))
+
+
 def _compare(compare: Parser) -> None:
-    means = say("runs by ID, the beginning of ID or name, or “last”")
+    means = say("runs by number or ID, the beginning of ID or name, or “last”")
     compare.option("runs", "RUN", means, nargs="+")
     compare.flag("--all", means=say("also show what is equal"))
 
@@ -157,7 +189,12 @@ def _format(export: Parser) -> None:
 
 
 def _to(parser: Parser) -> None:
-    parser.option("--to", "FILE", say("write it to a new file (default: standard output)"), type=Path)
+    parser.option("--to", "FILE", say("write it to a file (default: standard output)"), type=Path)
+    _replacing(parser)
+
+
+def _replacing(parser: Parser) -> None:
+    parser.flag("-y", "--yes", means=say("replace the file if it exists"))
 
 
 def _looking(submit: Parser) -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from traindeck.cli.columns import aligned, width
-from traindeck.cli.output import Output
-from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel, told
+from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.jobs.run_query import MeasuredRun
 from traindeck.domain.jobs.run_table import number_words
-from traindeck.domain.texts import say, say_count, text
+from traindeck.domain.texts import say, text
 
 if TYPE_CHECKING:
     from traindeck.domain.texts import Text
-    from traindeck.services.logs.log_files import Gap
 
 _DESPITE = {CheckLevel.AMBER: text("Accepted"), CheckLevel.NOT_CHECKED: text("Not checked")}
 _SECOND = "%Y-%m-%d %H:%M:%S"
@@ -151,59 +146,3 @@ def page(measured: MeasuredRun, git: Text | None = None) -> list[str]:
 
 def _local(when: datetime | None) -> str:
     return f"{when.astimezone():{_SECOND}}" if when else ""
-
-
-def pattern_of(expression: str) -> re.Pattern[str]:
-    try:
-        return re.compile(expression)
-    except re.error as error:
-        raise InvalidInput(
-            text("“{expression}” is not a regular expression: {problem}.", expression=expression, problem=str(error)),
-            text("Put a backslash before characters to match literally, such as ( [ * + ?."),
-        ) from error
-
-
-@dataclass(slots=True)
-class LogPrinter:
-    """Prints one worker's log; unchanged unless lines have to be told apart."""
-
-    output: Output
-    worker: str
-    named: bool = False
-    pattern: re.Pattern[str] | None = None
-    as_documents: bool = False
-    _rest: bytes = b""
-    _number: int = field(default=0)
-
-    def take(self, block: bytes) -> None:
-        if not (self.named or self.pattern or self.as_documents):
-            self.output.bytes(block)
-            return
-        *lines, self._rest = (self._rest + block).split(b"\n")
-        for line in lines:
-            self._line(line, b"\n")
-
-    def end(self, gaps: Iterable[Gap]) -> None:
-        if self._rest:
-            self._line(self._rest, b"")
-            self._rest = b""
-        for gap in gaps:
-            words = say_count(
-                "{worker}: {count} byte before byte {offset} was no longer available from the service.",
-                "{worker}: {count} bytes before byte {offset} were no longer available from the service.",
-                gap.missing,
-                worker=self.worker,
-                offset=f"{gap.offset:,}",
-            )
-            self.output.note(words)
-
-    def _line(self, line: bytes, ending: bytes) -> None:
-        self._number += 1
-        words = line.decode(errors="replace").removesuffix("\r")
-        if self.pattern and not self.pattern.search(words):
-            return
-        if self.as_documents:
-            self.output.document({"worker": self.worker, "line": self._number, "text": words})
-        else:
-            # Another worker's line may follow, so a last line without an end gets one.
-            self.output.bytes(f"[{self.worker}] ".encode() + line + b"\n" if self.named else line + ending)

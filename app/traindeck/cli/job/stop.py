@@ -48,6 +48,10 @@ async def rm(call: Call) -> int:
             call.output.note(say("Nothing was deleted."))
             return DONE
         await core.run_service.removal.remove(removal, code=with_code)
+        if with_code and removal.code_files:
+            call.output.note(
+                say("Kept: files in OBS that other runs may share; “traindeck job clean” deletes those no run uses")
+            )
     call.output.result(
         {
             **run_words.document(run),
@@ -66,10 +70,10 @@ async def rm(call: Call) -> int:
 
 def _goes(removal: RemovalPlan, *, with_code: bool) -> Iterator[str]:
     """What is deleted and what is kept, with counts and bytes."""
-    yield say("Deleted: the record on this computer")
+    yield say("To be deleted: the record on this computer")
     if removal.has_job:
-        yield say("Deleted: the job at the service")
-    state = text("Deleted: {what}") if with_code else text("Kept, unless --code is given: {what}")
+        yield say("To be deleted: the job at the service")
+    state = text("To be deleted: {what}") if with_code else text("Kept, unless --code is given: {what}")
     if removal.code is not None and removal.code_trouble is None and removal.code_files:
         what = say_count(
             "{count} code file in {place} ({size})", "{count} code files in {place} ({size})",

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.check import print_findings, wanted_job
+from traindeck.cli.job.check import print_findings, tell_new_parameters, wanted_job
 from traindeck.cli.job.waiting import find, said_how_it_ended, settle, until_over
 from traindeck.cli.main import Call
 from traindeck.cli.progress import Stages
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.jobs.code_choice import CodeOf
+from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.texts import count_text, say, text
 
@@ -33,9 +35,8 @@ async def submit(call: Call) -> int:
 
             return await show_what_would_go(call, core, spec, file.absolute().parent)
         await settle(call, core)
-        return await _sent(
-            call, core, partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)
-        )
+        send = partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)
+        return await _sent(call, core, send, call.options.file)
 
 
 async def rerun(call: Call) -> int:
@@ -44,8 +45,12 @@ async def rerun(call: Call) -> int:
         before = await find(call, core, call.options.run)
         code = CodeOf(call.options.code)
         await _say_what_differs(call, core, before, code)
+        after = before.spec
+        for change in call.options.changes:
+            after = job_file.with_setting(after, change)
+        tell_new_parameters(call, before.spec, after)
         again = partial(core.submission.rerun, before.id, changes=call.options.changes, code=code)
-        return await _sent(call, core, again)
+        return await _sent(call, core, again, Path(before.spec.code_folder) if code is CodeOf.NOW else None)
 
 
 async def _say_what_differs(call: Call, core: RunCore, before: Run, code: CodeOf) -> None:
@@ -75,10 +80,13 @@ async def _say_what_differs(call: Call, core: RunCore, before: Run, code: CodeOf
                          folder=before.spec.code_folder))  # fmt: skip
 
 
-async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]]) -> int:
-    """Send, say what became of it, and wait for the end if that was asked for."""
+async def _sent(call: Call, core: RunCore, send: Callable[..., Awaitable[Run]], code: Path | None) -> int:
+    """Send, say what became of it, and wait for the end if that was asked for.
+
+    `code`: where its scripts can be changed; None: they are as an earlier run had them.
+    """
     seen: list[Run] = []
-    core.submission.accept = partial(_accepted, call)
+    core.submission.accept = partial(_accepted, call, code)
     core.submission.accept_beside = partial(_accepted_beside, call)
     try:
         news, rows = core.submission.changed, core.transfers.changed
@@ -108,9 +116,10 @@ async def _accepted_beside(call: Call, beside: Sequence[Run]) -> bool:
     return terminal.is_meant(call.options, without, f"{say(without)} {say('Submit another one?')}")
 
 
-async def _accepted(call: Call, report: CheckReport) -> bool:
+async def _accepted(call: Call, code: Path | None, report: CheckReport) -> bool:
     """Whether the user sends it in spite of the warnings, which are shown first."""
-    print_findings(call.output.note, (*report.to_accept, *report.of(CheckLevel.NOT_CHECKED)))
+    told = (*report.to_accept, *report.of(CheckLevel.NOT_CHECKED))
+    print_findings(call.output.note, told, code)
     without = count_text(
         "The checks have {count} warning, so nothing was submitted.",
         "The checks have {count} warnings, so nothing was submitted.",

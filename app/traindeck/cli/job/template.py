@@ -8,8 +8,8 @@ from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job.form_files import read_form
 from traindeck.cli.main import Call
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs.form_fields import BY_NAME
-from traindeck.domain.jobs.job_template import JobTemplate, template_of
+from traindeck.domain.jobs.form.form_fields import BY_NAME
+from traindeck.domain.jobs.form.job_template import JobTemplate, template_of
 from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.files import text_in
 

@@ -3,47 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
 
 from traindeck.cli.exit_codes import DONE, FAILED
-from traindeck.cli.job.printing import LogPrinter, document
+from traindeck.cli.job.log_following import RunLogPrinting
+from traindeck.cli.job.noticing import noticing
+from traindeck.cli.job.printing import document
 from traindeck.cli.main import Call
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, KeysRefused, NotFound
 from traindeck.domain.jobs.job import Run, RunState, duration_words
 from traindeck.domain.texts import say
-from traindeck.runtime.tasks import gather_or_raise, set_within
+from traindeck.runtime.beside import beside
+from traindeck.runtime.clock import utc_now
+from traindeck.runtime.tasks import set_within
 from traindeck.services.accounts.environment import ENVIRONMENT
-from traindeck.services.logs.straight_log import straight
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
+    from traindeck.services.notices.log_rules import LineFound
 
 _LOOK_S = 15.0
+_LOGS_KEPT = timedelta(days=31)
 _SETTLE_S = 5.0
-_BLOCK = 1 << 18
-_STRAIGHT_S = 2.0
 
 
 @asynccontextmanager
 async def watching(core: RunCore) -> AsyncIterator[None]:
     """The records follow the service inside; when watching fails, so does what is inside."""
-    async with _beside(core.watch.run()):
+    async with beside(core.watch.run()):
         yield
-
-
-@asynccontextmanager
-async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """While this goes on; it ends with what is inside, and when it fails, so does that."""
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(work)
-        try:
-            yield
-        finally:
-            task.cancel()
 
 
 @asynccontextmanager
@@ -61,16 +54,56 @@ async def keys_needed(core: RunCore, profile: str) -> AsyncIterator[None]:
 
     refused = asyncio.Event()
     with core.connections.keys_refused.heard_by(on_refusal):
-        async with _beside(wait()):
+        async with beside(wait()):
             yield
 
 
 @asynccontextmanager
 async def following(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
     """The run is looked after inside; that the service does not answer, or does again, is said."""
-    with core.watch.connection_state.heard_by(_weather_teller(call, core, run.profile)):
-        async with watching(core), keys_needed(core, run.profile):
+    rules = core.rules
+    with (
+        core.watch.connection_state.heard_by(_weather_teller(call, core, run.profile)),
+        rules.found.heard_by(partial(_say_found, call)),
+        rules.refused.heard_by(partial(_say_refused, call)),
+    ):
+        async with (
+            noticing(call, core, run), watching(core), _with_last_lines(core, run), beside(rules.run()),
+            beside(core.log_copies.run()), keys_needed(core, run.profile),
+        ):  # fmt: skip
             yield
+
+
+@asynccontextmanager
+async def _with_last_lines(core: RunCore, run: Run) -> AsyncIterator[None]:
+    """Rules and copies have the end of the log as well, if the service has it soon."""
+    yield
+    now = await core.records.existing(run.id)
+    if not now.state.is_over or not (core.log_copies.is_wanted(now) or await core.rules.are_there()):
+        return
+    grown = asyncio.Event()
+    with core.logs.grew.heard_by(lambda _: grown.set()):
+        await core.watch.finish_log(now)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLE_S):
+                while not await core.logs.are_whole(now):
+                    await grown.wait()
+                    grown.clear()
+    await core.rules.look_at(now)
+    if core.log_copies.is_wanted(now):
+        await core.log_copies.copy_quietly(now)
+
+
+def _say_found(call: Call, found: LineFound) -> None:
+    call.output.note(
+        say("Rule “{rule}” ({act}): {line}", rule=found.rule.name, act=say(found.rule.act.words), line=found.line)
+    )
+    if found.trouble is not None:
+        call.output.note(found.trouble.sentence())
+
+
+def _say_refused(call: Call, error: AppError) -> None:
+    call.output.note(error.sentence())
 
 
 def say_records(call: Call, core: RunCore) -> None:
@@ -127,10 +160,16 @@ async def check_again(call: Call, core: RunCore, reference: str) -> None:
         call.output.note(str(run.reason))
 
 
-async def bring_up_to_date(call: Call, core: RunCore) -> None:
-    """Ask the services about every live run once; where that fails, say so and how old the records are."""
+async def bring_up_to_date(call: Call, core: RunCore, ended: Run | None = None) -> None:
+    """Ask the services about every live run once; where that fails, say so and how old the records are.
+
+    Of `ended` the end of the log may be missing here; it is fetched.
+    """
     await settle(call, core)
     unheard = {run.profile for run in await core.records.live() if run.state.is_remote}
+    if ended is not None and await _may_lack_log(core, ended):
+        await core.watch.finish_log(ended)
+        unheard.add(ended.profile)
     lost_at = await core.records.lost_at()
     async with AsyncExitStack() as looking:
         for account in await _accounts(core) if lost_at else ():
@@ -140,6 +179,16 @@ async def bring_up_to_date(call: Call, core: RunCore) -> None:
                 looking.enter_context(core.watch.looking_at(account))
         if unheard:
             await _heard(call, core, unheard)
+
+
+async def _may_lack_log(core: RunCore, run: Run) -> bool:
+    """The service keeps logs for some weeks, and a Lab that does not run was asked before it ended."""
+    if not run.state.is_over or not run.job_id or await core.logs.are_whole(run):
+        return False
+    if run.profile == LAB:
+        return await core.lab.is_running()
+    is_recent = utc_now() - (run.ended or run.created) < _LOGS_KEPT
+    return is_recent or not any(core.logs.file(run.id, task).size() for task in run.tasks)
 
 
 async def _accounts(core: RunCore) -> list[str]:
@@ -175,7 +224,7 @@ async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Ru
         with core.watch.changed.heard_by(_state_teller(call, run)):
             async with following(call, core, run):
                 if follow:
-                    await print_logs(call, core, run)
+                    await RunLogPrinting(call, core, run).print_on()
                 return await core.watch.until_over(run.id)
     except asyncio.CancelledError:
         call.output.note(
@@ -187,48 +236,6 @@ async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Ru
             )
         )
         raise
-
-
-async def print_logs(call: Call, core: RunCore, run: Run, printers: Sequence[LogPrinter] = ()) -> None:
-    """Every worker's log as it grows, until the run is over; several workers keep their lines apart."""
-    several = len(run.tasks) > 1
-    async with asyncio.TaskGroup() as group:
-        for printer in printers or [LogPrinter(call.output, task, named=several) for task in run.tasks]:
-            group.create_task(_follow(core, run, printer))
-
-
-async def print_straight(core: RunCore, run: Run, printers: Sequence[LogPrinter], *, follow: bool) -> None:
-    """From the service alone, while nothing of it can be kept here."""
-    training = (await core.connections.open(run.profile)).training
-
-    async def one(printer: LogPrinter) -> None:
-        offset, is_over = 0, False
-        while not is_over:
-            now = await core.records.get(run.id)
-            is_over = not follow or now is None or now.state.is_over
-            async for block in straight(training, run.job_id, printer.worker, offset):
-                offset += len(block)
-                printer.take(block)
-            if not is_over:
-                await asyncio.sleep(_STRAIGHT_S)
-        printer.end(())
-
-    await gather_or_raise(one(printer) for printer in printers)
-
-
-def print_held(core: RunCore, run: Run, printer: LogPrinter) -> None:
-    """What this computer holds of one worker's log."""
-    file, offset = core.logs.file(run.id, printer.worker), 0
-    while block := file.read(offset, _BLOCK):
-        offset += len(block)
-        printer.take(block)
-    printer.end(file.gaps())
-
-
-async def _follow(core: RunCore, run: Run, printer: LogPrinter) -> None:
-    async for block in core.logs.follow(run.id, printer.worker):
-        printer.take(block)
-    printer.end(core.logs.file(run.id, printer.worker).gaps())
 
 
 def said_how_it_ended(call: Call, run: Run, *, beside_log: bool = False) -> int:

@@ -94,6 +94,10 @@ def _filter(call: Call, path: ObjectPath) -> Callable[[ObjectEntry], bool]:
 
 async def find(call: Call) -> int:
     options = call.options
+    if options.report:
+        from traindeck.cli.obs.report import report
+
+        return await report(call)
     path = ObjectPath.parse(options.path)
     words = [word.casefold() for word in options.words]
     is_taken = _filter(call, path)

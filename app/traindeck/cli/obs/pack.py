@@ -13,11 +13,14 @@ from traindeck.cli.main import Call
 from traindeck.cli.obs.cp import Place, place, spelled
 from traindeck.cli.obs.plans import aside
 from traindeck.cli.progress import ByteProgress, item_content, items_of, moving_shown, to_its_end
+from traindeck.cli.target_file import TargetFile, target_file
 from traindeck.domain.errors import AppError, InvalidInput, Occupied
 from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import say, say_count, text
 from traindeck.domain.transfers.orders import Kind, Links, Order, Rules
 from traindeck.domain.transfers.records import ItemState
+from traindeck.runtime.files import local_errors
+from traindeck.services.datasets.loaders import LOADERS, loader_source
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
@@ -35,6 +38,10 @@ async def pack(call: Call) -> int:
                 text("To list, specify only one path."), text("Specify the folder with the packed files.")
             )
         return await (_list(call) if options.list else _unpack(call))
+    writes_loader = options.loader and not options.dry_run
+    loader = _loader_file(call, options.loader) if writes_loader else None
+    if writes_loader and loader is None:
+        return DONE
     async with call.data() as core:
         core.transfers.set_rate(options.limit)
         order = _order(call, core)
@@ -69,8 +76,29 @@ async def pack(call: Call) -> int:
             row.done_files - 1, target=row.target, size=size_words(row.total_bytes),
         )  # fmt: skip
         words = " ".join((words, *aside(0, row.skipped_files)))
+        if loader is not None:
+            await core.disk.run(lambda _: _write_loader(loader, options.loader))
+            content["loader"] = str(loader.path)
         call.output.result(content, words)
+        if loader is not None and not call.output.json_wanted:
+            call.output.line(say("To read the shards in training: {file}", file=str(content["loader"])))
     return DONE
+
+
+def _loader_file(call: Call, framework: str) -> TargetFile | None:
+    """None: one that is there is not to be replaced. As it comes with the program, nobody has changed it."""
+    place = Path(LOADERS[framework]).absolute()
+    return TargetFile(place) if _is_loader(place, framework) else target_file(call, place)
+
+
+def _write_loader(file: TargetFile, framework: str) -> None:
+    if not _is_loader(file.path, framework):
+        file.write(loader_source(framework))
+
+
+def _is_loader(place: Path, framework: str) -> bool:
+    with local_errors(place):
+        return place.is_file() and place.read_bytes() == loader_source(framework)
 
 
 async def _planned(call: Call, core: DataCore, order: Order) -> Transfer | None:

@@ -73,6 +73,15 @@ def _find(find: Parser) -> None:
     find.option("--name", "PATTERN", say("match the whole name against a pattern, e.g. '*.jpg'"))
     find.option("--larger", "SIZE", say("e.g. 10MB"), type=size)
     find.option("--smaller", "SIZE", say("e.g. 1GiB"), type=size)
+    find.epilog = say(
+        "With --report, the path is the folder of a dataset, here or in a bucket. Of a folder on this "
+        "computer, up to 20,000 files are read to find broken pictures, duplicates and text "
+        "encodings; of a bucket only with --contents."
+    )
+    find.flag("--report", means=say("report on a dataset: counts, classes, problems"))
+    depth = find.add_mutually_exclusive_group()
+    depth.add_argument("--contents", action="store_true", help=say("report also on what is in the files of a bucket"))
+    depth.add_argument("--names", action="store_true", help=say("report only what names and sizes tell"))
 
 
 def _mb(mb: Parser) -> None:
@@ -127,10 +136,11 @@ def _tree(tree: Parser) -> None:
 
 def _mini(mini: Parser) -> None:
     mini.epilog = say(
-        "Each side can be obs://bucket/folder/. A class is a folder that contains files; files "
-        "of one sample (a.jpg and a.txt) stay together, also across folders. The selection "
-        "depends only on file names, so the same command gives the same dataset everywhere. "
-        "Without DST, the name is SRC with “_mini”."
+        "Each side can be obs://bucket/folder/. Classes come from an index that names the files (CSV, "
+        "JSON, COCO, Pascal VOC lists), which is written with only the kept samples, or else from the "
+        "folders. Of CIFAR (binary), MNIST and TFRecord files, records are kept. Files of one sample "
+        "(a.jpg and a.txt) stay together. The selection depends only on names, so the same command "
+        "gives the same dataset everywhere. Without DST, the name is SRC with “_mini”."
     )
     mini.add_argument("source", metavar="SRC")
     mini.add_argument("target", nargs="?", metavar="DST")
@@ -140,6 +150,13 @@ def _mini(mini: Parser) -> None:
         "--share", type=share, metavar="SHARE", help=say("keep a share of each class, e.g. 5%% or 0.05")
     )
     mini.option("--seed", "WORD", say("any text; another one selects other samples"), default="")
+    classes = mini.add_mutually_exclusive_group()
+    classes.add_argument("--index", metavar="FILE", help=say("the index in SRC that names files and classes"))
+    classes.add_argument(
+        "--folders", action="store_true", help=say("the folders are the classes, whatever indexes say")
+    )
+    mini.option("--file-column", "NAME", say("the column of the index that names the files"))
+    mini.option("--class-column", "NAME", say("the column of the index with the classes"))
     mini.flag("-n", "--dry-run", means=say("only show what would be kept"))
 
 
@@ -206,6 +223,8 @@ def _pack(pack: Parser) -> None:
     instead.add_argument("--unpack", action="store_true", help=say("unpack SRC into the folder DST"))
     only = say("unpack only files whose names match, e.g. 'train/*.jpg'; nothing else is downloaded")
     pack.option("--only", "PATTERN", only, action="append", default=[])
+    loader = say("also write a file to the current folder that reads the shards in training")
+    pack.option("--loader", "FRAMEWORK", loader, choices=("pytorch", "mindspore"))
 
 
 def _cat(cat: Parser) -> None:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,15 +42,24 @@ def said(*sources: Path) -> Iterator[Said]:
     """All sentences of the sources, in their order."""
     files = [(base, path) for base in sources or SOURCES for path in sorted(base.rglob("*.py")) or [base]]
     for base, path in files:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            places, behind = SAYING.get(name, ((), 0))
-            forms = [_literal(node.args, place) for place in places]
-            if forms and all(forms):
-                where = f"{path.relative_to(base if base.is_dir() else base.parent).as_posix()}:{node.lineno}"
-                yield Said((*forms,), _literal(node.args, behind), where)
+        found = path.stat()
+        yield from _said_in(path, base if base.is_dir() else base.parent, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _said_in(path: Path, base: Path, changed: int, size: int) -> tuple[Said, ...]:
+    """Those of one file; when it was changed and its size tell whether they are known."""
+    sentences = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        places, behind = SAYING.get(name, ((), 0))
+        forms = [_literal(node.args, place) for place in places]
+        if forms and all(forms):
+            where = f"{path.relative_to(base).as_posix()}:{node.lineno}"
+            sentences.append(Said((*forms,), _literal(node.args, behind), where))
+    return (*sentences,)
 
 
 def _literal(given: list[ast.expr], place: int) -> str:

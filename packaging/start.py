@@ -472,8 +472,8 @@ def program_arguments(arguments: "list[str]", mode: str) -> "list[str]":
 
 def test_command(python: str, everything: bool, arguments: "list[str]") -> "list[str]":
     chosen = [] if everything else ["-m", "not long"]
-    # One more than there are cores: much of the time a test waits, for a process to start or a server to answer.
-    workers = str((os.cpu_count() or 1) + 1)
+    # More than there are cores: half of the time a test waits, for a process to start or a server to answer.
+    workers = str((os.cpu_count() or 1) + 2)
     # Arguments come last, so that `-n0` or another `--dist` of the caller's wins.
     return [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", *chosen, *arguments]
 
@@ -524,6 +524,8 @@ def test(environment: Environment, arguments: "list[str]", install_system: bool)
     everything = "--all" in arguments
     prepare(environment, "test", "test" if sys.platform.startswith("linux") else "", install_system)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    # The tests start some thousand programs: each would compile all it needs.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.chdir(environment.root)
     rest = [argument for argument in arguments if argument != "--all"]
     python = str(environment.python)

@@ -7,6 +7,7 @@ on the loop the window uses. This file imports Qt only for those.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import os
 import signal
@@ -74,6 +75,17 @@ def pytest_xdist_auto_num_workers() -> int:
     return max(2, cores or 0)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is loaded here lives to the end; a look of the collector at it takes half a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def needs_qt(item: pytest.Item) -> bool:
     path = Path(item.path).relative_to(ROOT)
     return path.parts[0] in QT_FOLDERS or path.name in QT_FILES or "loop" in getattr(item, "fixturenames", ())
@@ -122,20 +134,22 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Secrets given to the program are in no file that the whole run has left."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Secrets given to the program are in no file of the failed tests, or that several have shared."""
+    factory = getattr(session.config, "_tmp_path_factory", None)
+    base = getattr(factory, "_basetemp", None)
+    # A worker's files lie in the folder of the run, which looks at them when all workers have ended.
+    is_whole = not hasattr(session.config, "workerinput")
+    if is_whole and base is not None and (problems := planted.leaks(base)):
+        print("\nsecrets were left in:", *problems, sep="\n  ", file=sys.stderr)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    ended = yield
     gui = sys.modules.get("PySide6.QtGui")
     if gui is not None and gui.QGuiApplication.instance() is not None:
         # Without a window system Qt deletes what lies there after Python has ended, and crashes if it was Python's.
         gui.QGuiApplication.clipboard().clear()
-    if hasattr(session.config, "workerinput"):
-        return  # a worker's files lie in the folder of the run, which looks at them when all workers have ended
-    factory = getattr(session.config, "_tmp_path_factory", None)
-    base = getattr(factory, "_basetemp", None)
-    if base is not None and (problems := planted.leaks(base)):
-        print("\nsecrets were left in:", *problems, sep="\n  ", file=sys.stderr)
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    return ended
 
 
 @pytest.fixture(scope="session")
@@ -161,6 +175,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caches: P
     texts.speak(texts.ENGLISH, texts.AS_WRITTEN)
     yield
     texts.speak(texts.ENGLISH, texts.AS_WRITTEN)
+    # The folder of a test that passed goes now: with those of a whole run it would take minutes later.
+    assert not (problems := planted.leaks(tmp_path)), f"secrets were left in: {problems}"
 
 
 @pytest.fixture(autouse=True)

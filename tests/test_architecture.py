@@ -123,7 +123,7 @@ def test_no_layout_is_asked_for_its_items() -> None:
 
 
 VIEWS = {"QListView", "QListWidget", "QTableView", "QTableWidget", "QTreeView", "QTreeWidget"}
-WITHOUT_FOCUS = {"ui/kit/fields.py", "ui/shell/command_palette.py"}
+WITHOUT_FOCUS = {"ui/kit/completions.py", "ui/shell/command_palette.py"}
 """Below a field that has the keyboard while they are in sight."""
 
 

@@ -143,7 +143,7 @@ from pathlib import Path
 from traindeck.assembly import data_core
 from traindeck.assembly.core import Core
 from traindeck.domain.errors import AppError
-from traindeck.domain.jobs.job_file import with_setting
+from traindeck.domain.jobs.form.job_file import with_setting
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.accounts.profiles import Profile, Provider
 from traindeck.domain.accounts.keys import Credentials, Secret

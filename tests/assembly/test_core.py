@@ -26,7 +26,7 @@ from traindeck.assembly.lab_link import LabLife
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, LocalTrouble
-from traindeck.domain.jobs import job_file
+from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.lab import LabOwner, LabState
 from traindeck.runtime.tasks import TaskScope

@@ -19,6 +19,7 @@ from traindeck.assembly.lab_keeper import LabKeeper
 from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.domain.errors import Conflict, LocalTrouble, Unreachable
 from traindeck.domain.lab import LabDiskUsage, LabOwner, LabState
+from traindeck.lab import root_folder
 from traindeck.lab.obs.store import ObjectStore
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import LabAddress
@@ -133,9 +134,12 @@ async def test_one_in_the_background_belongs_to_nobody_and_can_be_emptied(root: 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a process cannot be made to pause there")
-async def test_one_that_does_not_answer_is_not_taken_for_one_that_ended(root: Path) -> None:
+async def test_one_that_does_not_answer_is_not_taken_for_one_that_ended(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with LabProcess(root) as lab:
         async with kept(root) as (keeper, _):
+            monkeypatch.setattr(root_folder, "_ANSWER_S", 0.2)  # it says nothing from here on
             os.kill(lab.pid, signal.SIGSTOP)
             try:
                 sight = await keeper.look()

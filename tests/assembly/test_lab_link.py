@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -16,10 +17,12 @@ import psutil
 import pytest
 
 from support.waiting import AT_ONCE_S, PATIENT_S, until
-from traindeck.assembly import lab_link
+from traindeck.assembly import lab_keeper, lab_link
 from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.domain.errors import LocalTrouble
+from traindeck.domain.lab import LabState
 from traindeck.domain.texts import CHINESE
+from traindeck.lab import root_folder
 from traindeck.runtime import language
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.accounts.connections import LabAddress
@@ -39,6 +42,13 @@ async def linked(root: Path, life: LabLife = LabLife.OWNED) -> AsyncIterator[Lab
 def root(tmp_path: Path) -> Path:
     (tmp_path / "家 home").mkdir()
     return tmp_path / "家 home" / "lab"
+
+
+@pytest.fixture
+def children() -> Callable[[], list[psutil.Process]]:
+    """What this test has started: a Lab that other tests share may be there, too."""
+    before = set(psutil.Process().children())
+    return lambda: [child for child in psutil.Process().children() if child not in before]
 
 
 def process_of(root: Path) -> psutil.Process:
@@ -71,13 +81,15 @@ async def test_the_first_who_asks_starts_it_and_it_ends_with_its_owner(root: Pat
     assert not (root / "running.json").exists()
 
 
-async def test_two_programs_that_start_it_at_the_same_moment_share_one(root: Path) -> None:
+async def test_two_programs_that_start_it_at_the_same_moment_share_one(
+    root: Path, children: Callable[[], list[psutil.Process]]
+) -> None:
     async with linked(root) as one, linked(root) as two, linked(root) as three:
         links = (one, two, three)
         found = await asyncio.gather(*(link.address() for link in links))
         assert len({address.instance for address in found}) == 1
         assert sum(link.owns_process for link in links) == 1
-        await until(lambda: len(psutil.Process().children()) == 1)
+        await until(lambda: len(children()) == 1)
 
 
 async def test_one_in_the_background_outlives_the_program_and_is_found_again(root: Path) -> None:
@@ -123,7 +135,7 @@ async def test_one_let_go_finishes_alone(root: Path) -> None:
             assert await link.address() == before
 
 
-async def test_one_let_go_that_ended_leaves_no_zombie(root: Path) -> None:
+async def test_one_let_go_that_ended_leaves_no_zombie(root: Path, children: Callable[[], list[psutil.Process]]) -> None:
     async with linked(root, LabLife.BACKGROUND) as link:
         await link.address()
         first = process_of(root)
@@ -131,7 +143,7 @@ async def test_one_let_go_that_ended_leaves_no_zombie(root: Path) -> None:
         await until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
         with ending(root):
             await link.address()
-            assert first.pid not in {child.pid for child in psutil.Process().children()}
+            assert first.pid not in {child.pid for child in children()}
 
 
 async def test_one_that_was_killed_is_started_again_with_the_same_keys(root: Path) -> None:
@@ -148,6 +160,53 @@ async def test_one_that_was_killed_is_started_again_with_the_same_keys(root: Pat
         assert news == [after]
 
 
+@pytest.fixture
+def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine so loaded that no answer comes while somebody waits for it."""
+    monkeypatch.setattr(root_folder, "_ANSWER_S", 0.0)
+
+
+@pytest.mark.usefixtures("in_no_time")
+async def test_one_that_answers_late_is_used_and_no_other_is_started(root: Path) -> None:
+    async with linked(root) as link, linked(root) as other:
+        first = await link.address()
+        started = process_of(root)
+        news: list[LabAddress | None] = []
+        link.news.add(news.append)
+        assert await link.address() == await other.address() == first
+        assert await link.is_running() and news == []
+        assert link.owns_process and not other.owns_process
+        assert process_of(root) == started
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot be made to pause there")
+async def test_one_that_does_not_answer_for_a_while_is_not_taken_for_dead(
+    root: Path, monkeypatch: pytest.MonkeyPatch, children: Callable[[], list[psutil.Process]]
+) -> None:
+    monkeypatch.setattr(root_folder, "_ANSWER_S", 0.2)
+    async with linked(root) as link, linked(root) as other:
+        first = await link.address()
+        paused = process_of(root)
+        paused.suspend()
+        try:
+            assert await link.address() == await other.address() == first
+            assert [child.pid for child in children()] == [paused.pid]
+        finally:
+            paused.resume()
+        assert await link.address() == first
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no zombies")
+async def test_one_that_died_is_known_to_be_dead_before_its_parent_asks(root: Path) -> None:
+    async with linked(root) as link, linked(root) as other:
+        await link.address()
+        killed = process_of(root)
+        os.kill(killed.pid, signal.SIGKILL)
+        await until(lambda: killed.status() == psutil.STATUS_ZOMBIE)
+        assert lab_keeper.seen(root).state is LabState.STOPPED
+        assert not await other.is_running()
+
+
 async def test_files_in_the_current_folder_that_are_called_like_pythons_do_not_stop_it(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,7 +218,7 @@ async def test_files_in_the_current_folder_that_are_called_like_pythons_do_not_s
         assert Path(process_of(root).cwd()) != tmp_path
 
 
-async def test_its_own_sentence_is_shown_once(root: Path) -> None:
+async def test_its_own_sentence_is_shown_once(root: Path, children: Callable[[], list[psutil.Process]]) -> None:
     root.write_text("a file where the folder should be", encoding="utf-8")
     async with linked(root) as link:
         with pytest.raises(LocalTrouble) as caught:
@@ -168,7 +227,7 @@ async def test_its_own_sentence_is_shown_once(root: Path) -> None:
     assert said.startswith("The Lab could not be started.")
     assert said.count(str(root)) == 1 and "Error:" not in said and "Traceback" not in said
     assert not caught.value.detail.startswith("{")
-    assert psutil.Process().children() == []
+    assert children() == []
 
 
 async def test_its_sentence_is_in_the_language_in_use(root: Path) -> None:
@@ -201,11 +260,13 @@ async def test_whoever_answers_where_an_old_lab_was_is_not_taken_for_one(root: P
         await server.wait_closed()
 
 
-async def test_a_program_that_leaves_while_it_starts_leaves_nothing_behind(root: Path) -> None:
+async def test_a_program_that_leaves_while_it_starts_leaves_nothing_behind(
+    root: Path, children: Callable[[], list[psutil.Process]]
+) -> None:
     async with linked(root) as link:
         task = asyncio.ensure_future(link.address())
-        await until(lambda: psutil.Process().children())
-        (child,) = psutil.Process().children()
+        await until(children)
+        (child,) = children()
         begin = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -215,7 +276,7 @@ async def test_a_program_that_leaves_while_it_starts_leaves_nothing_behind(root:
 
 
 async def test_one_that_never_says_a_word_is_given_up_and_ended(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: Callable[[], list[psutil.Process]]
 ) -> None:
     monkeypatch.setattr(lab_link, "_START_S", 0.5)
     silent = tmp_path / "silent"
@@ -225,7 +286,7 @@ async def test_one_that_never_says_a_word_is_given_up_and_ended(
     async with linked(root) as link:
         with pytest.raises(LocalTrouble, match="could not be started"):
             await link.address()
-    assert psutil.Process().children() == []
+    assert children() == []
 
 
 async def test_a_python_that_is_gone_is_said_to_be_so(
@@ -237,10 +298,11 @@ async def test_a_python_that_is_gone_is_said_to_be_so(
             await link.address()
 
 
-async def test_whoever_leaves_while_it_is_being_started_leaves_none_behind(root: Path) -> None:
-    before = set(psutil.Process().children())
+async def test_whoever_leaves_while_it_is_being_started_leaves_none_behind(
+    root: Path, children: Callable[[], list[psutil.Process]]
+) -> None:
     async with linked(root) as link, asyncio.TaskGroup() as tasks:
         asking = tasks.create_task(link.address())
-        await until(lambda: set(psutil.Process().children()) - before)
+        await until(children)
         asking.cancel()
-    assert not set(psutil.Process().children()) - before
+    assert not children()

@@ -3,9 +3,10 @@
     PYTHONPATH=tests python -m bench.bench_resubmit [--rounds 3] [--files 2000] [--write]
 
 from the root of the project prints a table; with --write it becomes a section of tests/bench/RESULTS.md. All talk to
-the same Lab, which waits 20 ms before each answer and takes more files than ModelArts does. TrainDeck's figures are of
-one program that goes on, as the window does: checks, freezing, sending, proving what arrived, and the request for the
-job. The others only bring the files. One file of all is edited before each round.
+the same Lab, which waits 20 ms before each answer and takes more files than ModelArts does. TrainDeck's first figures
+are of one program that goes on: checks, freezing, sending, proving what arrived, and the request for the job. That of
+the window is of a whole one off the screen, from the key R to the accepted job in its list; the strip that counts down
+where a job is charged is not part of it. The others only bring the files. One file of all is edited before each round.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 import psutil
 
 from bench import results
+from bench.resubmit_in_window import pressed
 from traindeck.assembly import lab_keeper
 from traindeck.assembly.run_core import RunCore
 from traindeck.domain.accounts.profiles import LAB
@@ -61,6 +63,8 @@ class Figures:
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     sent_bytes: list[int] = field(default_factory=list)
+    stalls: list[float] = field(default_factory=list)
+    """The longest time that the window did not answer, of each round."""
 
     def add(self, way: str, seconds: float) -> None:
         self.seconds.setdefault(way, []).append(seconds)
@@ -70,6 +74,7 @@ class Figures:
 
 
 SAME, NOW = "TrainDeck, same again", "TrainDeck, one file edited"
+KEY = "TrainDeck, R in the window"
 RCLONE, TOOLKIT = "rclone sync", "plain SDK, all files one by one"
 
 
@@ -134,7 +139,13 @@ async def ended_with(lab: Path) -> AsyncIterator[None]:
 
 
 async def measured(
-    root: Path, rounds: int, files: int, say: Callable[[str], None] = lambda _: None, *, delay_ms: int = DELAY_MS
+    root: Path,
+    rounds: int,
+    files: int,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    delay_ms: int = DELAY_MS,
+    rest_s: float = 3.0,
 ) -> Figures:
     home, folder, figures = root / "home", made(root / "code", files), Figures()
     (home / "lab").mkdir(parents=True)
@@ -142,7 +153,17 @@ async def measured(
     (home / "lab" / "faults.toml").write_text(
         f'[[fault]]\nkind = "latency"\nseconds = {delay_ms / 1000}\n', encoding="utf-8"
     )
-    async with ended_with(home / "lab"), RunCore(Paths(home)) as core:
+    async with ended_with(home / "lab"):
+        await measure_services(home, folder, rounds, figures, say)
+        for took, stall in await asyncio.to_thread(lambda: list(pressed(home, rounds, rest_s))):
+            figures.add(KEY, took)
+            figures.stalls.append(stall)
+            say(f"{KEY} {took:.2f} s, longest stall {stall * 1000:.0f} ms")
+    return figures
+
+
+async def measure_services(home: Path, folder: Path, rounds: int, figures: Figures, say: Callable[[str], None]) -> None:
+    async with RunCore(Paths(home)) as core:
         connection = await core.connections.open(LAB)
         await connection.storage.create_bucket(BUCKET)
         account, (_, keys) = connection.profile, await core.connections.way_in(LAB)
@@ -171,14 +192,13 @@ async def measured(
             words = [account.obs_url, keys.access_key, secret, str(folder), f"toolkit{number}/"]
             figures.add(TOOLKIT, await asyncio.to_thread(program, [sys.executable, "-c", _SDK, *words], {}))
             say(", ".join(f"{way} {seconds[-1]:.2f} s" for way, seconds in figures.seconds.items()))
-    return figures
 
 
 def table(figures: Figures) -> list[str]:
     """A row for each way, beside the ToolKit's."""
     rows = ["| way | s | of the ToolKit's way | wanted |", "|---|---|---|---|"]
-    wanted = {SAME: "≤ 3 s, ≤ 1/20", NOW: "≤ 3 s, ≤ 1/20"}
-    for way in (SAME, NOW, RCLONE, TOOLKIT):
+    wanted = dict.fromkeys((SAME, NOW, KEY), "≤ 3 s, ≤ 1/20")
+    for way in (SAME, NOW, KEY, RCLONE, TOOLKIT):
         share = figures.median(TOOLKIT) / figures.median(way)
         rows.append(f"| {way} | {figures.median(way):.2f} | 1/{share:.1f} | {wanted.get(way, '')} |")
     return rows
@@ -190,7 +210,8 @@ def section(figures: Figures, rounds: int, files: int, load: tuple[float, float]
         f"`PYTHONPATH=tests python -m bench.bench_resubmit --rounds {rounds} --files {files}` on {platform.machine()}, "
         f"{psutil.cpu_count()} cores, load {load[0]:.1f} before and {load[1]:.1f} after; medians of {rounds} rounds. "
         f"{files:,} files, {DELAY_MS} ms before each answer. Of the edited file {figures.sent_bytes[-1]:,} bytes went "
-        "up, which is that file, and the manifest.\n",
+        "up, which is that file, and the manifest. While the job was sent the window answered within "
+        f"{max(figures.stalls) * 1000:.0f} ms at most (0: within 50).\n",
         *table(figures),
     ])  # fmt: skip
 

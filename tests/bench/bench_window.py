@@ -13,28 +13,24 @@ import asyncio
 import json
 import os
 import platform
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
 
 import psutil
 
 from bench import results
+from bench.measured_window import BARE, OURS
 
-BARE, OURS = "bare", "ours"
 _ROOT = Path(__file__).parents[2]
 _LIMIT_S = 120.0
-_LOOK_MS = 2
 _HEAD = "| what | a bare QMainWindow | TrainDeck | wanted |\n|---|---|---|---|"
 
 
@@ -49,95 +45,12 @@ class Sizes:
 Figures = dict[str, float]
 
 
-# inside the processes that are measured
-
-
-def tell(what: str, began: float, **facts: float) -> None:
-    line = {"what": what, "s": time.monotonic() - began, "cpu_s": time.process_time(), **facts}
-    print(json.dumps(line), flush=True)
-
-
-def show_bare(began: float) -> int:
-    from PySide6.QtCore import QTimer
-    from PySide6.QtGui import QPaintEvent
-    from PySide6.QtWidgets import QApplication, QMainWindow
-
-    application = QApplication([])
-
-    class Window(QMainWindow):
-        is_painted = False
-
-        def paintEvent(self, event: QPaintEvent) -> None:
-            super().paintEvent(event)
-            if not self.is_painted:
-                self.is_painted = True
-                QTimer.singleShot(0, lambda: tell("frame", began))
-
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    window = Window()
-    window.resize(1280, 800)
-    window.show()
-    QTimer.singleShot(100, lambda: tell("rest", began))
-    return application.exec()
-
-
-def show_ours(began: float, runs: int, settle_s: float) -> int:
-    import gc
-
-    gc.disable()  # as the program does before it loads the window
-    from PySide6.QtCore import QTimer
-    from PySide6.QtWidgets import QAbstractItemView
-
-    from traindeck.bootstrap import Program, run_program
-    from traindeck.ui.qt.watchdog import Stall, StallWatchdog
-    from traindeck.ui.shell.main_window import MainWindow
-
-    stalls: list[Stall] = []
-    watching: list[object] = []
-
-    def look_on(window: MainWindow) -> None:
-        def look() -> None:
-            lists = window.findChildren(QAbstractItemView)
-            rows = next((one for one in lists if one.accessibleName() == "Runs"), None)
-            if rows is None or rows.model().rowCount() < runs:
-                return
-            timer.stop()
-            rows.setCurrentIndex(rows.model().index(0, 0))
-            rows.viewport().repaint()
-            assert rows.selectionModel().selectedRows()
-            tell("runs", began)
-
-        def painted() -> None:
-            tell("frame", began)
-            watching.append(StallWatchdog(stalls.append, window, limit_s=0.0))
-            timer.start()
-
-        timer = QTimer(window, interval=_LOOK_MS)
-        timer.timeout.connect(look)
-        window.painted.connect(painted)
-
-    async def visit(program: Program) -> int:
-        tell("rooms", began)
-        await asyncio.sleep(settle_s)
-        for stall in sorted(stalls, key=lambda stall: -stall.seconds)[:3]:
-            print(f"{stall.seconds * 1000:.0f} ms\n{stall.stack}", file=sys.stderr)
-        for watchdog in watching:
-            assert isinstance(watchdog, StallWatchdog)
-            watchdog.close()
-        tell("rest", began, stall_s=max((stall.seconds for stall in stalls), default=0.0))
-        await program.stop.wait()
-        return 0
-
-    return run_program(Namespace(language="en", theme="light", opens=[]), visit, look_on)
-
-
 # outside
 
 
 def fill(home: Path, runs: int) -> None:
     """Runs that are over, in the records the window reads."""
-    from traindeck.domain.jobs.job import Run, RunState
-    from traindeck.domain.jobs.job_spec import JobSpec
+    from support.many_runs import add_many, over
     from traindeck.runtime.blocking import BlockingCalls
     from traindeck.store.paths import Paths
     from traindeck.store.records import RecordsFile
@@ -145,20 +58,12 @@ def fill(home: Path, runs: int) -> None:
 
     paths = Paths(home)
     paths.make()
-    first = datetime(2026, 1, 1, tzinfo=UTC)
 
     async def add() -> None:
         writer = BlockingCalls(1, "records")
         with closing(writer), closing(RunStore(RecordsFile(paths.database, paths.runs), writer)) as store:
             await store.open()
-            for number in range(runs):
-                at = first + timedelta(minutes=number)
-                await store.add(
-                    Run(
-                        f"run{number:05}", 0, f"digits-{number}", "lab", JobSpec(name="digits"),
-                        RunState.COMPLETED, at,
-                    )
-                )  # fmt: skip
+            await add_many(store, over(runs))
 
     asyncio.run(add())
 
@@ -171,8 +76,8 @@ def started(which: str, home: Path, sizes: Sizes, cache: Path) -> Iterator[subpr
     environment.setdefault("QT_QPA_PLATFORM", "offscreen")
     environment["PYTHONPATH"] = str(_ROOT / "tests")
     command = [
-        sys.executable, "-m", "bench.bench_window", "--inside", which, "--began", str(time.monotonic()),
-        "--runs", str(sizes.runs), "--settle", str(sizes.settle_s),
+        sys.executable, "-m", "bench.measured_window", which, str(time.monotonic()), str(sizes.runs),
+        str(sizes.settle_s),
     ]  # fmt: skip
     process = subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     try:
@@ -277,14 +182,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--folder", type=Path, help="where the windows keep their files")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--inside", choices=(BARE, OURS), help=argparse.SUPPRESS)
-    parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
-    parser.add_argument("--settle", type=float, default=6.0, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.inside == BARE:
-        return show_bare(options.began)
-    if options.inside == OURS:
-        return show_ours(options.began, options.runs, options.settle)
     load = psutil.getloadavg()[0]
     sizes = Sizes(options.runs)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:

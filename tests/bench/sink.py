@@ -20,7 +20,7 @@ import mmap
 import socket
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from pathlib import Path
 from time import gmtime, strftime, time
@@ -236,6 +236,11 @@ class Line(asyncio.BufferedProtocol):
                 part = self._held("part")
                 shelf.uploads[query["uploadId"]].parts[int(query["partNumber"])] = part
                 return _reply(etag=part.etag)
+            case "PUT" if source := self.headers.get("x-obs-copy-source") or self.headers.get("x-amz-copy-source"):
+                there, _, name = unquote(source.lstrip("/")).partition("/")
+                copied = replace(shelf.buckets[there][name], modified=time())
+                shelf.put(bucket, key, copied)
+                return _xml(f"<CopyObjectResult><ETag>&quot;{copied.etag}&quot;</ETag></CopyObjectResult>")
             case "PUT":
                 held = self._held("")
                 shelf.put(bucket, key, held)

@@ -12,6 +12,7 @@ from bench.bench_lab import Sizes, measured, table
 TINY = Sizes(small_count=200, small_bytes=1000, large_bytes=9_000_001, listed=3000)
 
 
+@pytest.mark.long
 def test_the_bench_runs_against_both_servers(tmp_path: Path) -> None:
     if importlib.util.find_spec("moto") is None:
         pytest.skip("moto is not installed")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench.bench_transfers import measured, row
 
 
+@pytest.mark.long
 def test_every_program_moves_what_it_is_given(tmp_path: Path) -> None:
     rows = [row(line, figures) for line, figures in measured(tmp_path, 1, small=20, large_mib=65, listed=2500)]
     assert len(rows) == 11

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.bench_window import BARE, OURS, Sizes, measured, table
+import pytest
+
+from bench.bench_window import Sizes, measured, table
+from bench.measured_window import BARE, OURS
 
 
+@pytest.mark.long
 def test_the_bench_runs_beside_a_bare_window(tmp_path: Path) -> None:
     sizes = Sizes(runs=20, settle_s=0.1, rest_s=0.1)
     seen = measured(tmp_path, 1, sizes)

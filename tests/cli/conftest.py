@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Answer, Traindeck, as_program, in_process, serving
+from support.servers.lent_lab import LentLab
 from support.servers.secret_service import SecretService, is_installed
 
 
@@ -40,9 +41,23 @@ def program(tmp_path: Path) -> Traindeck:
     return run
 
 
+@pytest.fixture(scope="session")
+def lent_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LentLab]:
+    lab = LentLab(tmp_path_factory.mktemp("lab"))
+    yield lab
+    lab.close()
+
+
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The Lab of this home, as `lab serve --json` announces it."""
+def lab(lent_lab: LentLab, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The Lab of this home, as `lab serve --json` announces it; only its folder is elsewhere."""
+    with lent_lab.to(tmp_path / "home") as facts:
+        yield facts
+
+
+@pytest.fixture
+def own_lab(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """One in the folder of this home, for who looks or writes there, or ends it."""
     with serving() as facts:
         yield facts
 

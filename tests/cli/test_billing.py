@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.cli_commands import Traindeck
+from support.sample_home import quicken
 
 FLAVOR = "modelarts.vm.cpu.2u"
 
@@ -14,6 +15,7 @@ def test_what_runs_is_listed_with_its_price_and_stopped_from_there(
 ) -> None:
     assert "No active jobs" in traindeck("billing").must_be(0).out
     traindeck("job", "init", "p").must_be(0)
+    quicken(tmp_path / "p")
     sent = traindeck("job", "submit", "p", "--set", "epochs=500", "--json").must_be(0).document
     bill = traindeck("billing", "--json").must_be(0).document
     (job,) = bill["jobs"]

@@ -7,13 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from support.cli_commands import LIMIT_S, Traindeck
+from support.folder_cloud import FolderCloud, digits_spec
 from support.servers.terminal import program_at_terminal
+from traindeck.cli import completion
+from traindeck.domain.jobs.job import Run, RunState
 
 PROGRAMS = Path(sys.executable).parent
 Offered = Callable[..., list[str]]
@@ -47,6 +53,46 @@ def offered(traindeck: Traindeck, tmp_path: Path) -> Offered:
         return file.read_text(encoding="utf-8-sig").splitlines()
 
     return ask
+
+
+def test_settings_are_what_the_script_reads(offered: Offered, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.1)\n"
+        "p.add_argument('--optimizer', choices=['sgd', 'adam'])\np.parse_args()\n"
+    )
+    (tmp_path / "job.toml").write_text('[job]\nname = "a"\n[code]\nfolder = "."\nboot = "train.py"\n')
+    names = offered("traindeck job submit job.toml --set ")
+    assert names[:2] == ["lr=", "optimizer="]
+    assert {"resources.nodes=", "job.name="} <= set(names)
+    assert offered("traindeck job submit job.toml --set opt") == ["optimizer="]
+    assert offered("traindeck job submit job.toml --set optimizer=") == ["optimizer=sgd", "optimizer=adam"]
+    assert offered("traindeck job submit job.toml --set lr=") == ["lr=0.1"]
+    assert "resources.nodes=" in offered("traindeck job submit missing.toml --set ")
+
+
+async def test_what_is_run_again_takes_what_its_frozen_script_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINDECK_HOME", str(tmp_path / "home"))
+    code = tmp_path / "code"
+    code.mkdir()
+    script = (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--{}', choices=['a', 'b'])\np.parse_args()\n"
+    )
+    (code / "train.py").write_text(script.format("then"))
+    run = Run("r1", 1, "digits", "lab", digits_spec(code_folder=str(code)), RunState.COMPLETED, datetime.now(UTC))
+    async with FolderCloud(tmp_path) as cloud, cloud.bundles.frozen(code, "train.py", ()) as bundle:
+        await cloud.records.add(replace(run, bundle=bundle.id))
+    (code / "train.py").write_text(script.format("now"))
+
+    def offered(start: str, name: str, code: str = "then") -> list[str]:
+        return list(completion._settings(start, Namespace(run=name, code=code)))
+
+    for name in ("last", "r1", "dig"):
+        assert offered("", name)[0] == "then="
+    assert offered("then=", "last") == ["then=a", "then=b"]
+    assert offered("", "last", "now")[0] == "now="
+    assert "resources.nodes=" in offered("", "nobody")
 
 
 def test_commands_options_choices_names_and_files_are_offered(

@@ -90,7 +90,7 @@ def test_a_taken_port_is_named(traindeck: Traindeck, tmp_path: Path) -> None:
     assert "--port" in answer.error["hint"]
 
 
-def test_a_second_lab_on_one_root_points_to_the_first(traindeck: Traindeck, lab: dict[str, str]) -> None:
+def test_a_second_lab_on_one_root_points_to_the_first(traindeck: Traindeck, own_lab: dict[str, str]) -> None:
     answer = traindeck("lab", "serve").must_be(1)
     assert "already running" in answer.said
 

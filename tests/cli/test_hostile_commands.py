@@ -76,7 +76,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def first_words(command: str) -> str:
     """As the parser knows it: no more than there are in its tree."""
     words = [word for word in COMMANDS[command] if word[0] not in "-."]
-    return " ".join(words[: 1 if words[0] in ("engines", "flavors") else 2])
+    return " ".join(words[: 1 if words[0] in ("engines", "explain", "flavors") else 2])
 
 
 def test_no_command_is_forgotten() -> None:

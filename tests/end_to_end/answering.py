@@ -55,7 +55,7 @@ async def answer_keys(hands: Hands, view: BrowserView) -> None:
     await keys("events", hands.panel("events").typed, Qt.Key.Key_4, Qt.Key.Key_2, Qt.Key.Key_Backspace)
     window.show_dock("log")
     pane = hands.panel("log").pane
-    await hands.until(lambda: pane.isVisible() and f"line {_LINES - 1}" in pane.toPlainText())
+    await hands.until(lambda: pane.isVisible() and f"line {_LINES - 1}" in [row.words for row in pane.rows_in_sight()])
     await keys("log", pane, *_THROUGH, Qt.Key.Key_Space)
     hands.panel("log").find_bar.open_bar()
     await keys("log", hands.panel("log").find_bar.words, Qt.Key.Key_4, Qt.Key.Key_2, Qt.Key.Key_Return)

@@ -7,12 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from support.sample_home import quicken_the_sample
 from support.servers.window_process import end_all_of
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
+def new_home(tmp_path: Path) -> Iterator[Path]:
     """Not the one every process of a test inherits: what runs on it belongs to the window."""
     folder = tmp_path / "用户 one" / "deck"
     yield folder
     end_all_of(folder)
+
+
+@pytest.fixture
+def home(new_home: Path) -> Path:
+    """One in which training the sample takes next to no time."""
+    quicken_the_sample(new_home)
+    return new_home

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hands import Hands, tell
+from hands import Hands, log_words, tell
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.jobs.runs.run_page_view import RunPageView
 from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.ui.storage.browser_view import BrowserView
@@ -30,7 +30,7 @@ class Counted(Hands):
     async def accept(self) -> None:
         """Return in a field of a dialog that goes with it, before the key is let go of."""
         self.count += 1
-        await self._outside_of_tasks(lambda: QTest.keyPress(self.focused(), Qt.Key.Key_Return))
+        await self.outside_of_tasks(lambda: QTest.keyPress(self.focused(), Qt.Key.Key_Return))
 
     def runs(self) -> tuple[Run, ...]:
         runs: tuple[Run, ...] = self.program.models.jobs.runs.state.runs
@@ -57,7 +57,7 @@ async def count_what_is_done(by: Hands, other_code: str) -> None:
     page, log = hands.window.tabs.currentWidget(), hands.panel("log")
     assert isinstance(page, RunPageView)
     await hands.finished(1)
-    await hands.until(lambda: "finished: test_accuracy" in log.pane.toPlainText())
+    await hands.until(lambda: "finished: test_accuracy" in log_words(log.pane))
     tell("first", actions=hands.take(), title=page.title.text(), log=log.name.text(), tabs=hands.window.open_tabs())
     await hands.press(Qt.Key.Key_R)
     await hands.finished(2)

@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.bootstrap import Program
+from traindeck.ui.logs.log_pane import LogPane
 from traindeck.ui.shell.main_window import MainWindow
 
 STEP_S = 110.0  # given up a little earlier than by those who wait outside, to say what is in sight
@@ -46,6 +47,14 @@ KindOf = type[Kind]
 def tell(what: str, **facts: Any) -> None:
     """One line for the test outside."""
     print(json.dumps({"what": what, "at": time.monotonic(), **facts}), flush=True)
+
+
+def log_words(pane: LogPane) -> str:
+    """All of it; what is not in memory is there when it is asked again."""
+    lines = pane.lines
+    lines.want(0, len(lines))
+    rows = [lines.row(number) for number in lines.numbers(0, len(lines))]
+    return "\n".join(str(row.mark or row.words) for row in rows if row is not None)
 
 
 class Hands:
@@ -86,7 +95,7 @@ class Hands:
         act = QTest.mouseDClick if double else QTest.mouseClick
         none = Qt.KeyboardModifier.NoModifier
         button = Qt.MouseButton.RightButton if right else Qt.MouseButton.LeftButton
-        await self._outside_of_tasks(lambda: act(handle, button, none, inside))
+        await self.outside_of_tasks(lambda: act(handle, button, none, inside))
 
     async def open_menu_of(self, button: QWidget) -> QMenu:
         """Qt turns a loop of its own until the menu is closed: the click is not waited for."""
@@ -99,13 +108,14 @@ class Hands:
 
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         handle = (QApplication.activePopupWidget() or QApplication.activeWindow() or self.window).windowHandle()
-        await self._outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
+        await self.outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
 
     async def type(self, words: str) -> None:
         """Into whatever has the keyboard."""
         target = QApplication.focusWidget()
         assert target is not None, "nothing has the keyboard"
-        await self._outside_of_tasks(lambda: QTest.keyClicks(target, words))
+        for letter in words:  # a person's come one by one, and the window answers between two
+            await self.outside_of_tasks(partial(QTest.keyClicks, target, letter))
 
     async def fill(self, edit: QLineEdit, words: str) -> None:
         await self.click(edit)
@@ -126,7 +136,7 @@ class Hands:
                 QPointF(spot), QPointF(viewport.mapToGlobal(spot)), QPoint(), angle, Qt.MouseButton.NoButton,
                 Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
             )  # fmt: skip
-            await self._outside_of_tasks(partial(QApplication.sendEvent, viewport, wheel))
+            await self.outside_of_tasks(partial(QApplication.sendEvent, viewport, wheel))
             assert area.verticalScrollBar().value() != before, f"{widget!r} cannot be scrolled into view"
 
     async def choose(self, *words: str) -> None:
@@ -161,9 +171,11 @@ class Hands:
         assert found, f"no button “{words}” in {[plain(one.text()) for one in self.visible(QAbstractButton, inside)]}"
         return found[0]
 
+    def dialogs(self) -> list[QDialog]:
+        return [one for one in QApplication.topLevelWidgets() if isinstance(one, QDialog) and one.isVisible()]
+
     def dialog(self) -> QDialog | None:
-        found = [one for one in QApplication.topLevelWidgets() if isinstance(one, QDialog) and one.isVisible()]
-        return found[0] if found else None
+        return next(iter(self.dialogs()), None)
 
     async def dialog_saying(self, words: str) -> QDialog:
         await self.until(lambda: self.dialog() is not None and words in self.texts(self.dialog()))
@@ -179,7 +191,7 @@ class Hands:
         top = inside or self.window
         return "\n".join(dict.fromkeys(words for words in _words(top) if words.strip()))
 
-    async def _outside_of_tasks(self, act: Callable[[], Any]) -> None:
+    async def outside_of_tasks(self, act: Callable[[], Any]) -> None:
         """Qt's test functions let events pass; inside a task that would step into other tasks."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from disk_watch import disk_watched
-from hands import Hands, tell
+from hands import Hands, log_words, tell
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QToolButton, QWidget
 from sample_form import bar_words, clipboard_words, log_state, set_parameter, state_of, submit_sample
@@ -45,7 +45,7 @@ async def empty_the_lab(hands: Hands) -> None:
     await hands.until(lambda: facts_of(page).get("Buckets") == "0" and page.chip.text() == "Running")
     await hands.until(lambda: buckets.model.rowCount() == 0 and "No buckets yet." in hands.texts())
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Stopped")
-    log = hands.panel("log").pane.toPlainText()
+    log = log_words(hands.panel("log").pane)
     tell("emptied", facts=facts_of(page), bar=bar_words(hands), log=log)
     await press(page.stop)
     await hands.until(lambda: page.chip.text() == "Not running" and place.text() == "Lab (not running)")
@@ -54,7 +54,7 @@ async def empty_the_lab(hands: Hands) -> None:
     await press(page.start)
     await hands.until(lambda: page.chip.text() == "Running" and place.text() == "Lab on this computer")
     await hands.until(lambda: "No buckets yet." in hands.texts(buckets))
-    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["job.sample"]))
+    await hands.choose("Job", "Sample project")
     await hands.until(lambda: buckets.model.rowCount() == 1)
     parameters = hands.panel("job").fields["parameters"].editor
     await hands.until(lambda: ("epochs", "29") not in parameters.pairs.rows)

@@ -36,6 +36,10 @@ async def leave_open(hands: Hands) -> None:
     form = hands.program.models.jobs.form
     form.set_field("name", "left-in-the-middle")
     form.set_rows("parameters", (("lr", "0.5"),))
+    written = hands.program.models.jobs.parts.written
+    written.open()
+    await hands.until(lambda: "left-in-the-middle" in written.state.source)
+    written.edit(f"{written.state.source}[half a ta")
     runs = hands.window.findChild(QDockWidget, "dock.runs")
     hands.window.resizeDocks([runs], [320], Qt.Orientation.Horizontal)
     hands.program.models.preferences.recent.use("view.theme.dark")
@@ -87,6 +91,7 @@ async def _seen(hands: Hands) -> dict[str, Any]:
         "name": form.spec.name,
         "parameters": [list(row) for row in form.rows["parameters"]],
         "unsaved": form.is_dirty,
+        "typed": hands.program.models.jobs.parts.written.unread,
         "hidden": view.table.columns.hidden,
         "recent": hands.program.models.preferences.recent.ids,
         "selected": hands.program.models.jobs.runs.state.selected,

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget
 
 from traindeck.domain.transfers.records import TransferState
-from traindeck.viewmodels.jobs.run_words import state_words
+from traindeck.viewmodels.jobs.runs.run_words import state_words
 
 _LONG_S = 90.0
 _PAUSED, _GOING = 4, 5  # as numbered by their journal

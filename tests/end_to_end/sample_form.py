@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
-from hands import Hands, tell
+from hands import Hands, log_words, tell
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.jobs.runs.run_page_view import RunPageView
 from traindeck.ui.kit.pair_table import PairTable
-from traindeck.viewmodels.jobs.run_words import state_words
+from traindeck.viewmodels.jobs.runs.run_words import state_words
 
 
 async def fill_in_sample(hands: Hands) -> None:
-    await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["job.sample"]))
+    await hands.choose("Job", "Sample project")
     await hands.until(lambda: field_edit(hands.panel("job").fields["name"]).text() == "digits")
     await hands.until(lambda: hands.panel("job").bar.submit.isEnabled() and hands.panel("job").page.version.count() > 0)
     await hands.until(lambda: hands.panel("job").page.boot.count() > 0)
@@ -41,8 +41,9 @@ async def submit_sample(hands: Hands, epochs: str) -> None:
     await set_parameter(hands, "epochs", epochs)
     await hands.click(hands.panel("job").bar.submit)
     pane = hands.panel("log").pane
-    await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText() and state_of(hands, 0) == "Running")
-    tell("streams", words=pane.toPlainText())
+    seen = ("Running", "Completed")  # a short one may be over by then
+    await hands.until(lambda: f"epoch 1/{epochs} " in log_words(pane) and state_of(hands, 0) in seen)
+    tell("streams", words=log_words(pane))
 
 
 async def stay(hands: Hands) -> None:
@@ -99,5 +100,5 @@ def picture_of(hands: Hands) -> dict[str, object]:
         "name": field_edit(hands.panel("job").fields["name"]).text(),
         "parameters": hands.panel("job").fields["parameters"].editor.pairs.rows,
         "place": [place.x(), place.y(), place.width(), place.height()],
-        "log": hands.panel("log").pane.toPlainText(),
+        "log": log_words(hands.panel("log").pane),
     }

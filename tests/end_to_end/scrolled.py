@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from hands import Hands
+from hands import Hands, log_words
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QAbstractItemView
 
@@ -73,9 +73,10 @@ async def scroll_all(hands: Hands, view: BrowserView) -> None:
         table.scrollTo(table.model().index(7, 1), QAbstractItemView.ScrollHint.PositionAtTop)
     hands.window.show_dock(_BEHIND[-1])
     pane, feed = hands.panel("log").pane, hands.program.models.jobs.log
-    await hands.until(lambda: pane.isVisible() and "line 399" in pane.toPlainText())
+    await hands.until(lambda: pane.isVisible() and "line 399" in log_words(pane))
     feed.follow_end(False)
     pane.verticalScrollBar().setValue(123)
+    await hands.until(lambda: [row.words for row in pane.rows_in_sight()[:1]] == ["line 123"])  # rows are read beside
 
 
 async def tops(hands: Hands, view: BrowserView) -> dict[str, str]:
@@ -86,7 +87,9 @@ async def tops(hands: Hands, view: BrowserView) -> dict[str, str]:
         await hands.until(hands.panel(name).isVisible)
         if name != "log":
             found[name] = _top(hands.panel(name).table, 1)
-    found["log"] = hands.panel("log").pane.firstVisibleBlock().text()
+    pane, feed = hands.panel("log").pane, hands.program.models.jobs.log
+    await hands.until(lambda: pane.rows_in_sight() and feed.place_wanted is None)
+    found["log"] = pane.rows_in_sight()[0].words
     found["runs"] = _top(hands.panel("runs").rows, 0)
     found["buckets"] = _top(hands.panel("buckets").rows, 0)
     return found

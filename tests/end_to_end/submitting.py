@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from hands import Hands, tell
+from hands import Hands, log_words, tell
 from PySide6.QtCore import Qt
 from sample_form import (
     bar_words,
@@ -20,10 +20,11 @@ from sample_form import (
     submit_sample,
 )
 
-from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.domain.texts import say
+from traindeck.ui.jobs.runs.run_page_view import RunPageView
 from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.shell.welcome_page import WelcomePage
-from traindeck.viewmodels.jobs.run_page import OUTPUTS, SUB_PAGES
+from traindeck.viewmodels.jobs.runs.run_page import OUTPUTS, SUB_PAGES
 
 
 async def sample_twice(hands: Hands, epochs: str, who: str) -> None:
@@ -40,10 +41,10 @@ async def sample_twice(hands: Hands, epochs: str, who: str) -> None:
     await hands.until(lambda: state_of(hands, 0))
     tell("sent", state=state_of(hands, 0))
     pane = hands.panel("log").pane
-    await hands.until(lambda: f"epoch 1/{epochs} " in pane.toPlainText())
-    tell("log", words=pane.toPlainText(), in_log=log_state(hands), in_list=state_of(hands, 0))
+    await hands.until(lambda: f"epoch 1/{epochs} " in log_words(pane))
+    tell("log", words=log_words(pane), in_log=log_state(hands), in_list=state_of(hands, 0))
     await hands.until(lambda: state_of(hands, 0) == log_state(hands) == "Completed")
-    await hands.until(lambda: "finished: test_accuracy" in pane.toPlainText())
+    await hands.until(lambda: "finished: test_accuracy" in log_words(pane))
     page = hands.window.tabs.currentWidget()
     assert isinstance(page, RunPageView)
     await hands.click(page.tabs, page.tabs.tabRect(SUB_PAGES.index(OUTPUTS)).center())
@@ -102,8 +103,8 @@ async def watch_to_the_end(hands: Hands, wanted: str, phase: str) -> None:
     await hands.click(hands.window.menus.toolbar.widgetForAction(hands.window.menus.actions["run.log"]))
     log = hands.panel("log")
     await hands.until(lambda: log_state(hands) == wanted)
-    await hands.until(lambda: f"the job ends as {phase}" in log.pane.toPlainText())
-    tell("log", words=log.pane.toPlainText())
+    await hands.until(lambda: f"the job ends as {phase}" in log_words(log.pane))
+    tell("log", words=log_words(log.pane))
     await tell_runs(hands)
 
 
@@ -113,14 +114,15 @@ async def outlive_the_lab(hands: Hands, epochs: str) -> None:
     await hands.until(lambda: state_of(hands, 0) not in ("Running", "Pending", ""))
     log = hands.panel("log")
     await hands.until(lambda: log_state(hands) == state_of(hands, 0))
-    await hands.until(lambda: "started again" in log.pane.toPlainText().splitlines()[-1])
+    await hands.until(lambda: "started again" in log_words(log.pane).splitlines()[-1])
     page = hands.window.tabs.currentWidget()
     assert isinstance(page, RunPageView)
-    tell("over", state=state_of(hands, 0), log=log.pane.toPlainText(), reason=page.note.text())
+    events = [say(one.title) for one in hands.program.models.notices.journal.entries]
+    tell("over", state=state_of(hands, 0), log=log_words(log.pane), reason=page.note.text(), events=events)
     await hands.choose_cell(hands.panel("runs").rows, 0, 0)
     await hands.press(Qt.Key.Key_R)
     await hands.until(lambda: hands.panel("runs").rows.model().rowCount() == 2)
-    await hands.until(lambda: f"epoch 1/{epochs} " in log.pane.toPlainText() and log_state(hands) == "Running")
+    await hands.until(lambda: f"epoch 1/{epochs} " in log_words(log.pane) and log_state(hands) == "Running")
     tell("again", state=state_of(hands, 0))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hands import Hands, tell
+from hands import Hands, log_words, tell
 from PySide6.QtCore import QPoint
 from sample_form import field_edit, fill_in_sample, log_state, picture_of, set_parameter, state_of
 
@@ -29,7 +29,7 @@ async def switch_language(hands: Hands) -> None:
     await hands.fill(name_edit, "mine")
     hands.window.setGeometry(37, 41, 1100, 700)
     await hands.until(lambda: hands.window.width() == 1100)
-    await hands.until(lambda: "the job ends as Completed" in hands.panel("log").pane.toPlainText())
+    await hands.until(lambda: "the job ends as Completed" in log_words(hands.panel("log").pane))
     tell("before", **picture_of(hands))
     await hands.choose("View", "Language", "简体中文")
     await hands.until(lambda: "视图" in hands.texts())

@@ -16,8 +16,8 @@ from traindeck.ui.storage.browser_view import BrowserView
 _MOST = 150
 _CTRL = Qt.KeyboardModifier.ControlModifier
 _DIALOGS = (
-    "account.connect", "bucket.new", "object.sync", "object.pack", "bucket.settings", "object.properties",
-    "help.shortcuts", "help.about", "help.report",
+    "account.connect", "bucket.new", "object.sync", "object.pack", "dataset.mini", "bucket.settings",
+    "object.properties", "help.shortcuts", "help.about", "help.report",
 )  # fmt: skip
 _OF_SHORT_WALK = 3
 

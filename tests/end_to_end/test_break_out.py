@@ -185,6 +185,7 @@ def test_a_job_that_tries_to_get_out_gets_hold_of_nothing(prison: Prison) -> Non
     assert told == []
 
 
+@pytest.mark.long
 def test_where_there_are_no_namespaces_the_job_still_runs_and_its_user_is_told(prison: Prison) -> None:
     with prison.lab(*WITHOUT_NAMESPACES), abstract_socket() as abstract:
         prison.run("obs", "mb", "obs://prison", "--profile", "lab")

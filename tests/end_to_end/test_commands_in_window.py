@@ -24,6 +24,17 @@ def check(told: dict[str, Any], language: str) -> None:
     assert len(commands) > 70
     assert [one["id"] for one in commands if not one["menu"]] == [], "each is in a menu"
     assert {one["id"] for one in commands} >= _OF_ROWS
+    every = {one["id"] for one in commands}
+    assert every - set(told["in_bar"]) == set(), "each can be chosen in the menu bar"
+    assert every - set(told["in_palette"]) == set(), "each is found by its name"
+    assert {one["id"] for one in commands if one["keys"]} - set(told["on_sheet"]) == set()
+    over = {
+        kind: {one["id"] for one in commands if f"objects.{kind}" in one["contexts"]}
+        for kind in ("file", "folder", "several", "bucket", "nothing")
+    }
+    assert len(set(map(frozenset, over.values()))) == len(over), "each kind of row has a menu of its own"
+    for everywhere in ("object.new_folder", "object.upload", "object.upload_folder", "edit.paste"):
+        assert all(everywhere in ids for ids in over.values()), everywhere
     keys = Counter((one["keys"], one["scope"]) for one in commands if one["keys"])
     assert [key for key, times in keys.items() if times > 1] == []
     of_window = {one["keys"] for one in commands if one["keys"] and not one["scope"]}
@@ -58,5 +69,8 @@ def test_every_command_has_its_menu_its_letter_and_its_key_and_the_palette_is_ty
             screen.do("windowfocus", "--sync", told["id"])
         window.told("palette wanted")
         screen.do("key", "ctrl+k", "d", "a", "r", "k", "Return")
+        window.told("menu key wanted")
+        screen.do("key", "shift+F10")
+        assert "New bucket…" in window.told("context menu")["entries"]
         window.told("done")
         window.must_be_well()

@@ -15,6 +15,7 @@ import pytest
 from support import planted
 from support.cli_commands import as_program, serving
 from support.places import FULL, READ_ONLY, closed_port, inside_mount, with_home_on
+from support.sample_home import quicken
 from support.servers.lab_process import LabProcess
 from support.servers.rotating_account import RotatingAccount
 from support.servers.window_process import END_S, WindowProcess, app_log
@@ -72,7 +73,7 @@ def test_a_full_disk_is_said_to_be_full(home: Path) -> None:
 
 @on_a_screen
 def test_damaged_settings_are_named_and_left_alone(home: Path) -> None:
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     (home / "settings.json").write_text("{", "utf-8")
     assert str(home / "settings.json") in said_on_screen(home)
     assert (home / "settings.json").read_text("utf-8") == "{"
@@ -80,7 +81,7 @@ def test_damaged_settings_are_named_and_left_alone(home: Path) -> None:
 
 @on_a_screen
 def test_the_records_of_a_newer_program_are_left_alone(home: Path) -> None:
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(home / "records.db")) as db:
         db.execute("PRAGMA user_version = 99")
     assert "newer TrainDeck" in said_on_screen(home)
@@ -90,7 +91,7 @@ def test_the_records_of_a_newer_program_are_left_alone(home: Path) -> None:
 
 
 def test_a_lab_that_cannot_start_says_why(home: Path) -> None:
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     (home / "lab").write_text("in the way", "utf-8")
     with WindowProcess(home, "read_the_bar", "The Lab could not be started.") as window:
         said = window.told("said")
@@ -100,7 +101,10 @@ def test_a_lab_that_cannot_start_says_why(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value", "words"),
-    [("boot", "trian.py", "trian.py"), ("code_folder", "/no/such/folder", "/no/such/folder")],
+    [
+        ("boot", "trian.py", "trian.py"),
+        pytest.param("code_folder", "/no/such/folder", "/no/such/folder", marks=pytest.mark.long),
+    ],
 )
 def test_what_is_missing_is_named_before_anything_is_sent(home: Path, field: str, value: str, words: str) -> None:
     with WindowProcess(home, "submit_in_vain", f"“{words}”", field, value) as window:
@@ -130,8 +134,10 @@ def test_a_running_job_is_listed_and_stopped_from_a_home_that_takes_nothing(
 ) -> None:
     with serving("--root", str(home / "lab")):
         environment = {"TRAINDECK_HOME": str(home)}
-        for words in (("job", "init", "p"), ("job", "submit", "p", "--set", "epochs=500", "--json")):
-            as_program(words, tmp_path, environment=environment).must_be(0)
+        as_program(("job", "init", "p"), tmp_path, environment=environment).must_be(0)
+        quicken(tmp_path / "p")
+        words = ("job", "submit", "p", "--set", "epochs=500", "--json")
+        as_program(words, tmp_path, environment=environment).must_be(0)
         disk = tmp_path / "disk"
         before = with_home_on(disk, home, script)
         with WindowProcess(disk, "stop_without_a_disk", before=before) as window:

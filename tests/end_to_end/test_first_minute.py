@@ -18,6 +18,12 @@ LIMIT_S = 3 * PATIENT_S
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 
+@pytest.fixture
+def home(new_home: Path) -> Path:
+    """With nothing in it, as it is at the first start."""
+    return new_home
+
+
 def run_without_screen(home: Path, folder: Path, *words: str, umask: int = -1) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name not in SCREENS}
     environment |= {"TRAINDECK_HOME": str(home), "PYTHONUTF8": "1"}
@@ -75,6 +81,7 @@ def test_what_is_kept_is_for_its_owner_alone(home: Path, tmp_path: Path) -> None
     assert open_ones == [], "\n".join(open_ones)
 
 
+@pytest.mark.long
 def test_an_installation_looks_at_itself(home: Path, tmp_path: Path) -> None:
     done = run_without_screen(home, tmp_path, "--self-check")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -85,6 +92,7 @@ def test_an_installation_looks_at_itself(home: Path, tmp_path: Path) -> None:
     assert all_of(home) == []
 
 
+@pytest.mark.long
 def test_what_does_not_hold_is_named_and_fails_the_check(home: Path, tmp_path: Path) -> None:
     home.mkdir(parents=True)
     (home / "lab").write_text("in the way", "utf-8")

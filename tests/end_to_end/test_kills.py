@@ -52,6 +52,7 @@ async def test_a_window_killed_before_the_answer_adopts_its_job(home: Path) -> N
         assert jobs_of_the_lab(home) == [job]
 
 
+@pytest.mark.long
 def test_a_killed_lab_ends_the_run_and_not_the_window(home: Path) -> None:
     with WindowProcess(home, "outlive_the_lab", "40") as window:
         window.told("streams")
@@ -63,6 +64,7 @@ def test_a_killed_lab_ends_the_run_and_not_the_window(home: Path) -> None:
         assert over["state"] == "Abnormal"
         assert "The Lab ended unexpectedly while the job was live" in over["log"]
         assert "The Lab ended unexpectedly" in over["reason"] and "started again" in over["reason"]
+        assert over["events"].count("The Lab ended unexpectedly and was started again.") == 1
         files = [path.read_text("utf-8") for path in (home / "runs").rglob("*.log")]
         assert files and not any("started again" in words for words in files), "what is only seen is not in the file"
         assert not [process for process in family if process.is_running() and process.status() != "zombie"]
@@ -70,6 +72,7 @@ def test_a_killed_lab_ends_the_run_and_not_the_window(home: Path) -> None:
         window.must_be_well()
 
 
+@pytest.mark.long
 @pytest.mark.limit(600)
 async def test_a_killed_window_loses_nothing_of_a_running_job(home: Path) -> None:
     with WindowProcess(home, "submit_and_stay", EPOCHS) as window:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from support.servers.lab_process import LabProcess
 from support.servers.window_process import WindowProcess
 
 
+@pytest.mark.long
 def test_the_lab_is_emptied_and_goes_on(home: Path) -> None:
     with WindowProcess(home, "empty_the_lab") as window:
         seen = window.told("seen")

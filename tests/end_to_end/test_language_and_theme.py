@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.servers.window_process import WindowProcess
 
 CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -45,6 +47,7 @@ def test_another_language_takes_nothing_away(home: Path) -> None:
         window.must_be_well()
 
 
+@pytest.mark.long
 def test_dialogs_end_what_they_began_when_the_language_changes(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "photos"
     folder.mkdir()
@@ -56,6 +59,7 @@ def test_dialogs_end_what_they_began_when_the_language_changes(home: Path, tmp_p
         window.must_be_well()
 
 
+@pytest.mark.long
 def test_the_language_waits_for_what_is_not_saved(home: Path, tmp_path: Path) -> None:
     with WindowProcess(home, "switch_with_draft", str(tmp_path)) as window:
         assert "Save the changes?" in window.told("asked")["words"], "asked in the language in use"

@@ -28,7 +28,7 @@ _PANELS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("count", "runs"), [(20_000, 100), pytest.param(COUNT, 1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("count", "runs"), [(8_000, 100), pytest.param(COUNT, 1000, marks=pytest.mark.long)])
 def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs: int) -> None:
     fill(home / "lab", "many", listed_keys(count))
     fill_runs(home, runs)

@@ -81,6 +81,7 @@ def test_without_its_current_account_nothing_falls_to_the_lab(old: Path) -> None
     assert b"No account is selected" in done.stderr
 
 
+@pytest.mark.long
 def test_commands_work_in_its_lab(old: Path) -> None:
     """Its buckets are listed, an output is fetched, and the code of then runs once more."""
     with serving():

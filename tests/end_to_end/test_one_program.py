@@ -63,7 +63,7 @@ async def answer(home: Path) -> bytes:
 
 @pytest.mark.limit(2 * PATIENT_S)
 async def test_a_second_start_ends_and_the_first_opens_what_it_was_given(home: Path) -> None:
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     (home / "settings.json").write_text('{"schema": 1, "lab_starts": false}', encoding="utf-8")
     (home.parent / "job.toml").write_text("[job\nname = ", encoding="utf-8")
     with started(home) as first:

@@ -42,6 +42,7 @@ def test_an_open_dialog_is_no_obstacle(home: Path) -> None:
         window.must_be_well()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="SIGTERM is POSIX")
 def test_a_signal_ends_window_lab_and_job(home: Path) -> None:
     with WindowProcess(home, "submit_and_stay", MANY) as window:
@@ -64,6 +65,7 @@ def test_a_job_that_was_stopped_by_leaving_says_so_at_the_next_start(home: Path)
         window.must_be_well()
 
 
+@pytest.mark.long
 @pytest.mark.limit(600)
 async def test_the_lab_may_finish_what_was_begun(home: Path) -> None:
     with WindowProcess(home, "quit_by_question", "4", "Let them finish") as window:

@@ -35,6 +35,7 @@ def test_a_newcomer_runs_the_sample_and_runs_it_again(home: Path) -> None:
         window.must_be_well()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt" or not is_installed, reason="an X server and xdotool are Linux's")
 def test_a_newcomer_at_a_real_x_server(home: Path) -> None:
     with (

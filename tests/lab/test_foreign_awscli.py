@@ -19,6 +19,7 @@ def quick_commands() -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [AWSCLI], ids=name_of)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_common_case(kind: Kind, case: Callable[[Scene], None], lab: LabProcess, bucket: str, tmp_path: Path) -> None:

@@ -88,6 +88,8 @@ def test_the_wheel_brings_both_pages_and_the_catalogue_compiled(tmp_path: Path) 
         assert set(found) == {"share/man/man1/traindeck.1", "share/man/zh_CN/man1/traindeck.1"}
         assert content.read(found["share/man/man1/traindeck.1"]).startswith(b".TH TRAINDECK 1")
         assert "退出码" in content.read(found["share/man/zh_CN/man1/traindeck.1"]).decode()
+        inside = {name.split("/")[2] for name in content.namelist() if name.startswith("traindeck/resources/")}
+        assert inside == {folder.name for folder in (ROOT / "resources").iterdir()} - {"pictures"}
         (brought,) = (name for name in content.namelist() if "/translations/" in name)
         assert brought == "traindeck/resources/translations/zh_CN.mo"
         catalogue = Catalogue(io.BytesIO(content.read(brought)))

@@ -210,6 +210,7 @@ def test_an_edited_catalogue_is_compiled_before_the_program_starts(finished: Pro
         shutil.rmtree(catalogue.parent)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no symbolic link to the Python below")
 def test_a_broken_environment_is_made_again(finished: Project) -> None:
     python = finished.environment / "bin" / "python"
@@ -220,6 +221,7 @@ def test_a_broken_environment_is_made_again(finished: Project) -> None:
     assert answer(repaired)["brick"]
 
 
+@pytest.mark.long
 def test_a_moved_project_is_set_up_for_its_new_place(finished: Project) -> None:
     finished.root = finished.root.rename(finished.root.with_name("搬家 moved"))
     moved = finished.run("word")
@@ -249,7 +251,8 @@ def held_up(folder: Path, word: str) -> "tuple[Project, Path, Path, subprocess.P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-@pytest.mark.parametrize("is_killed_too", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("is_killed_too", [False, True])
 def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path, is_killed_too: bool) -> None:
     project, hold, held, first = held_up(tmp_path, "word")
     os.killpg(first.pid, signal.SIGINT)
@@ -272,6 +275,7 @@ def test_an_interrupted_or_killed_set_up_is_done_again(tmp_path: Path, is_killed
     assert project.run("word").stderr == ""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 def test_a_start_waits_for_the_set_up_of_another_even_when_that_one_was_killed(tmp_path: Path) -> None:
     project, hold, _, first = held_up(tmp_path, "first")
@@ -388,7 +392,7 @@ def test_without_a_display_the_first_minute_is_chosen(start: ModuleType) -> None
 
 def test_long_tests_only_when_asked_for_and_the_checks_only_with_the_whole(start: ModuleType) -> None:
     usual = start.test_command("python", False, ["-x"])
-    assert usual[2:5] == ["pytest", "-n", str((os.cpu_count() or 1) + 1)]
+    assert usual[2:5] == ["pytest", "-n", str((os.cpu_count() or 1) + 2)]
     assert usual[-3:] == ["-m", "not long", "-x"]
     assert "-m" not in start.test_command("python", True, [])[3:]
     assert [command[2] for command in start.check_commands("python", ["-x", "-k", "some"])] == ["ruff", "mypy"]

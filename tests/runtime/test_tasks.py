@@ -11,7 +11,8 @@ import pytest
 
 from support.waiting import until
 from traindeck.domain.errors import AppError, NotFound, Unexpected
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
+from traindeck.runtime import tasks
 from traindeck.runtime.tasks import Listeners, Repeat, TaskScope, few_at_once, woken_by_signals
 
 
@@ -189,3 +190,54 @@ async def test_few_at_once_are_under_way_and_the_first_failure_ends_all() -> Non
     with pytest.raises(NotFound):
         await whole
     assert begun[:5] == ended[:5] == list(range(5))
+
+
+async def test_what_takes_longer_than_a_moment_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "SHOWN_AFTER_S", 0.02)
+    told: list[tuple[Text, ...]] = []
+    first, second = text("first"), text("second")
+    go_on = asyncio.Event()
+    async with TaskScope(lambda *_: None) as scope:
+        scope.under_way.add(told.append)
+        scope.start("without words", go_on.wait)
+        scope.start("quick", partial(asyncio.sleep, 0), words=text("quick"))
+        scope.start("one", go_on.wait, words=first)
+        await until(lambda: told == [(first,)])
+        scope.start("one", go_on.wait, words=second)
+        assert told == [(first,)], "what runs already is not begun again"
+        scope.start("one", go_on.wait, Repeat.REPLACE, second)
+        await until(lambda: told == [(first,), (), (second,)])
+        go_on.set()
+        await until(lambda: told[-1] == ())
+    assert len(told) == 4
+
+
+async def test_a_scope_that_ends_tells_that_nothing_is_under_way_any_more() -> None:
+    told: list[tuple[Text, ...]] = []
+    async with TaskScope(lambda *_: None) as scope:
+        scope.under_way.add(told.append)
+        scope.start("for ever", asyncio.Event().wait, words=text("for ever"))
+    assert told == []
+
+
+async def test_nothing_is_told_while_the_user_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "SHOWN_AFTER_S", 0.02)
+    told: list[tuple[Text, ...]] = []
+    words, asks, answered = text("counting"), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        await asks.wait()
+        with tasks.user_is_asked():
+            await answered.wait()
+        await asyncio.Event().wait()
+
+    async with TaskScope(lambda *_: None) as scope:
+        scope.under_way.add(told.append)
+        scope.start("counting", work, words=words)
+        await until(lambda: told == [(words,)])
+        asks.set()
+        await until(lambda: told == [(words,), ()])
+        answered.set()
+        await until(lambda: told == [(words,), (), (words,)])
+        scope.cancel("counting")
+        await until(lambda: told[-1] == ())

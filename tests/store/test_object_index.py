@@ -109,7 +109,7 @@ def all_rows(index: ObjectIndex) -> dict[int, Shown]:
 
 def test_a_level_listed_again_drops_what_is_gone_with_all_below(index: ObjectIndex) -> None:
     index.replace("", "", None, [row("a/1"), row("a/b/2"), row("c/3"), row("d")])
-    changed = index.replace_level("", "", None, [row("d"), row("e")], ["c/"])
+    changed = index.replace_level("", "", None, [row("d"), row("e")], ["c/"], START)
     assert changed == 2
     assert shown(index, Look()) == ["c/", "d", "e"]
     assert shown(index, Look("", "2")) == []
@@ -117,24 +117,57 @@ def test_a_level_listed_again_drops_what_is_gone_with_all_below(index: ObjectInd
 
 
 def test_pages_of_a_level_replace_just_their_part(index: ObjectIndex) -> None:
-    index.replace_level("p/", "", "p/c/", [row("p/a"), row("p/b")], ["p/c/"])
-    index.replace_level("p/", "p/c/", None, [row("p/d")], ["p/e/"])
+    index.replace_level("p/", "", "p/c/", [row("p/a"), row("p/b")], ["p/c/"], START)
+    index.replace_level("p/", "p/c/", None, [row("p/d")], ["p/e/"], START)
     assert shown(index, Look("p/")) == ["p/c/", "p/e/", "p/a", "p/b", "p/d"]
-    index.replace_level("p/", "", "p/c/", [row("p/b")], ["p/c/"])
+    index.replace_level("p/", "", "p/c/", [row("p/b")], ["p/c/"], START)
     assert shown(index, Look("p/")) == ["p/c/", "p/e/", "p/b", "p/d"]
 
 
+LATER = START + timedelta(minutes=1)
+
+
 def test_a_folder_nobody_looked_into_makes_the_size_of_all_above_unknown(index: ObjectIndex) -> None:
+    """Until somebody has; what lies beside it is as well known as it was."""
     index.replace("", "", None, [row("a/1"), row("a/b/2"), row("c/3")])
     index.note_listed("", deep=True, as_of=START)
-    index.replace_level("a/", "", None, [row("a/1")], ["a/b/"])
+    index.replace_level("a/", "", None, [row("a/1")], ["a/b/"], LATER)
     assert index.size("", CancelToken()) is not None, "nothing new"
-    index.replace_level("a/", "", None, [row("a/1")], ["a/b/", "a/new/"])
-    for folder in ("", "a/", "a/new/"):
+    index.replace_level("a/", "", None, [row("a/1")], ["a/b/", "a/new/"], LATER)
+    for folder in ("", "a/", "a/new/", "a/new/x/"):
         assert index.size(folder, CancelToken()) is None
         assert index.listed(folder, deep=True) is None
     assert index.listed("", deep=False) == index.listed("a/", deep=False) == START, "these levels were listed"
-    assert index.listed("a/new/", deep=False) is None
+    assert index.listed("a/new/", deep=False) is index.listed("a/new/x/", deep=False) is None
+    assert index.listed("c/", deep=True) == index.listed("a/b/", deep=True) == START
+    assert index.unseen("", 10) == index.unseen("a/", 10) == ["a/new/"] and index.unseen("c/", 10) == []
+
+    index.note_listed("", deep=True, as_of=START)  # begun before the folder was there
+    assert index.listed("a/", deep=True) is None
+    index.replace("a/new/", "", None, [row("a/new/x/4"), row("a/new/5")])
+    index.note_listed("a/new/", deep=True, as_of=LATER)
+    for folder, count in (("", 5), ("a/", 4), ("a/new/", 2), ("a/new/x/", 1)):
+        size = index.size(folder, CancelToken())
+        assert size is not None and size.count == count, folder
+
+
+def test_of_a_folder_that_was_made_again_nothing_is_known_from_before(index: ObjectIndex) -> None:
+    index.note_listed("", deep=True, as_of=START)
+    index.replace_level("", "", None, [], ["a/"], START)
+    index.note_listed("a/x/", deep=True, as_of=LATER)
+    index.note_listed("a/", deep=True, as_of=LATER)
+    index.replace_level("", "", None, [], [], LATER)
+    assert index.unseen("", 10) == []
+    index.replace_level("", "", None, [], ["a/"], LATER + timedelta(minutes=1))
+    assert index.listed("a/", deep=True) is index.listed("a/x/", deep=True) is None
+
+
+def test_a_folder_that_went_before_anybody_looked_leaves_no_gap(index: ObjectIndex) -> None:
+    index.note_listed("", deep=True, as_of=START)
+    index.replace_level("", "", None, [], ["a/"], LATER)
+    index.replace("a/", "", None, [row("a/1")])
+    index.remove(["a/1"])
+    assert index.unseen("", 10) == [] and index.listed("", deep=True) == START
 
 
 def test_what_is_known_of_a_listing_holds_for_everything_below(index: ObjectIndex) -> None:
@@ -260,4 +293,4 @@ def _list_deep(index: ObjectIndex, folder: str, there: list[str], most: int) -> 
 def _list_level(index: ObjectIndex, folder: str, there: list[str]) -> None:
     rows = [row(key) for key in there if "/" not in key[len(folder) :]]
     names = {key[len(folder) :].partition("/")[0] for key in there if "/" in key[len(folder) :]}
-    index.replace_level(folder, "", None, rows, sorted(folder + name + "/" for name in names))
+    index.replace_level(folder, "", None, rows, sorted(folder + name + "/" for name in names), START)

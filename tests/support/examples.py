@@ -14,7 +14,7 @@ def choose(*, is_whole: bool) -> None:
     """Before the tests are collected. No example is judged by how long it took: that is the machine's doing."""
     slow = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
     settings.register_profile(_MANY, deadline=None, suppress_health_check=slow)
-    few = settings.get_profile(_MANY).max_examples // 2
+    few = settings.get_profile(_MANY).max_examples // 4
     settings.register_profile(_FEW, settings.get_profile(_MANY), derandomize=True, max_examples=few)
     settings.load_profile(_MANY if is_whole else _FEW)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import md5
@@ -25,9 +25,11 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
 from traindeck.domain.errors import AppError, Conflict, NotFound, Unreachable
 from traindeck.domain.jobs.choices import Engine, Flavor
-from traindeck.domain.jobs.job import LiveJobs, LogChunk, RemoteJob
+from traindeck.domain.jobs.job import LiveJobs, LogChunk, NumberedLines, RemoteJob
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.jobs.pools import JobQuota, ResourcePool
+from traindeck.domain.jobs.resource_use import ResourceUse
+from traindeck.domain.readings.phases import JobEvent
 from traindeck.domain.storage.objects import Bucket, ObjectEntry, ObjectPath, ObjectRow
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
@@ -35,13 +37,14 @@ from traindeck.services.accounts.connections import Connection, Connections, Lab
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.jobs.adoption import Adoption
 from traindeck.services.jobs.choices import JobChoices
-from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_bundles import CodeBundles
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
 from traindeck.services.jobs.submission import Submission
 from traindeck.services.logs.log_search import LogFinder
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.notices.log_rules import LogRules
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.data_ports import ListingPage
 from traindeck.services.storage.planes import Planes
@@ -52,12 +55,13 @@ from traindeck.store.object_index import ObjectIndexes
 from traindeck.store.offers import OfferStore
 from traindeck.store.paths import Paths
 from traindeck.store.records import RecordsFile
+from traindeck.store.rule_file import RuleFile
 from traindeck.store.runs import RunStore
 from traindeck.store.settings import ProfileStore, SettingsFile
 from traindeck.store.transfer_journal import TransferJournal
 
 if TYPE_CHECKING:
-    from traindeck.viewmodels.jobs.run_list import RunList
+    from traindeck.viewmodels.jobs.runs.run_list import RunList
 
 TORCH = Engine("PyTorch", "pytorch_2.1.0-cuda_12.1-py_3.10.6-ubuntu_22.04-x86_64", "e1", "x86_64")
 TORCH_OLD = Engine("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64", "e2", "x86_64")
@@ -188,8 +192,14 @@ class HandMadeJobs(ModelArtsTraining):
     jobs: dict[str, RemoteJob] = field(default_factory=dict)
     specs: dict[str, JobSpec] = field(default_factory=dict)
     logs: dict[str, bytes] = field(default_factory=dict)
+    used: dict[str, ResourceUse] = field(default_factory=dict)
+    """By worker."""
+    told: list[JobEvent] = field(default_factory=list)
+    written: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What was written to a job: its description, and its tags with their values."""
     offered_engines: list[Engine] = field(default_factory=lambda: [TORCH, TORCH_OLD, MIND])
     offered_flavors: list[Flavor] = field(default_factory=lambda: [CPU, GPU, NPU])
+    asked_offers: int = 0
     wait: asyncio.Event | None = None
     trouble: AppError | None = None
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -217,6 +227,7 @@ class HandMadeJobs(ModelArtsTraining):
         return []
 
     async def engines(self) -> list[Engine]:
+        self.asked_offers += 1
         await self._gate()
         return self.offered_engines
 
@@ -275,12 +286,37 @@ class HandMadeJobs(ModelArtsTraining):
     async def delete(self, job_id: str) -> None:
         self.jobs.pop(job_id, None)
 
+    async def describe(self, job_id: str, description: str) -> None:
+        await self._gate()
+        self.written[job_id, "description"] = description
+
+    async def add_tags(self, job_id: str, tags: Mapping[str, str]) -> None:
+        await self._gate()
+        self.written.update({(job_id, key): value for key, value in tags.items()})
+
+    async def remove_tags(self, job_id: str, keys: Sequence[str]) -> None:
+        await self._gate()
+        for key in keys:
+            self.written.pop((job_id, key), None)
+
     async def log_tail(self, job_id: str, task: str) -> LogChunk | None:
         content = self.logs.get(job_id)
         return None if content is None else LogChunk(content, len(content))
 
-    async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes:
+    async def log_part(self, job_id: str, task: str, start: int, most_bytes: int) -> bytes | None:
         return self.logs.get(job_id, b"")[start : start + most_bytes]
+
+    async def log_lines(self, job_id: str, task: str, after: str) -> NumberedLines | None:
+        return None  # as a service that does not know the operation
+
+    async def stage(self, job_id: str) -> str:
+        return "running"
+
+    async def resource_use(self, job_id: str, task: str) -> ResourceUse | None:
+        return self.used.get(task)
+
+    async def events(self, job_id: str) -> list[JobEvent]:
+        return self.told
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -295,6 +331,8 @@ class FolderCloud(Entered):
         self.storage = FolderStorage(folder / "obs")
         self.access = FolderAccess(folder / "obs")
         self.jobs = HandMadeJobs()
+        self.others: dict[tuple[str, str], HandMadeJobs] = {}
+        """Those of an account in a region, where they are not the same."""
         self.objects = None  # their properties are tried against real stores
 
     async def __aenter__(self) -> Self:
@@ -337,13 +375,20 @@ class FolderCloud(Entered):
         self.service = RunService(self.records, self.connections, self.watch, self.transfers, bundles)
         self.log_search = LogFinder(self.logs, self.disk)
         self.adoption = Adoption(
-            self.records, self.connections, self.watch, self.transfers, bundles, self.disk, self.paths.adopted
-        )
+            self.records, self.connections, self.watch, self.transfers, bundles, self.disk, self.paths.adopted,
+            self.planes, self.submission.mark_of_home,
+        )  # fmt: skip
         await self.open_scope()
         return self
 
+    def rules(self) -> LogRules:
+        return LogRules(
+            RuleFile(self.paths.rules), self.records, self.logs, self.service, self.disk,
+            self.paths.run_rules,
+        )  # fmt: skip
+
     def run_list(self) -> RunList:
-        from traindeck.viewmodels.jobs.run_list import RunList  # not all who use this folder have Qt
+        from traindeck.viewmodels.jobs.runs.run_list import RunList  # not all who use this folder have Qt
 
         return RunList(self.service, self.submission, self.watch, self.scope, self.adoption, self.log_search)
 
@@ -356,8 +401,10 @@ class FolderCloud(Entered):
         return LabAddress(profile, Credentials("LABKEYLABKEY", Secret("not-a-real-one")), "1")
 
     def _connect(self, profile: Profile, credentials: Credentials) -> Connection:
-        services = {"training": self.jobs, "settings": PlainSettings(), "objects": self.objects, "access": self.access}
-        return HandMadeConnection(profile, credentials, FolderPlane(self.storage), storage=self.storage, **services)
+        jobs = self.others.get((profile.name, profile.region), self.jobs)
+        services = {"training": jobs, "settings": PlainSettings(), "objects": self.objects, "access": self.access}
+        plane = FolderPlane(self.storage)
+        return HandMadeConnection(profile, credentials, plane, self._connect, storage=self.storage, **services)
 
 
 def offline() -> AppError:

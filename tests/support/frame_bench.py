@@ -38,7 +38,7 @@ from traindeck.ui.shell.edit_commands import edit_commands
 from traindeck.ui.shell.frame_feature import frame_commands
 from traindeck.ui.shell.main_window import MainWindow, Panel
 from traindeck.ui.shell.toasts import Toasts
-from traindeck.viewmodels.jobs.sample_run import SampleRun
+from traindeck.viewmodels.jobs.runs.sample_run import SampleRun
 from traindeck.viewmodels.shell.commands import Command, Commands
 from traindeck.viewmodels.shell.notices import Notices
 from traindeck.viewmodels.shell.preferences import Preferences

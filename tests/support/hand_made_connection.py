@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from traindeck.domain.accounts.keys import Credentials
@@ -14,11 +16,23 @@ from traindeck.services.storage.wire.data_plane import DataPlane
 
 
 class HandMadeConnection(Connection):
-    def __init__(self, profile: Profile, credentials: Credentials, plane: DataPlane, **services: Any) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        plane: DataPlane,
+        connect: Callable[[Profile, Credentials], Connection] | None = None,
+        **services: Any,
+    ) -> None:
         self.way, self.profile = (profile, credentials), profile
+        self._connect = connect
         self.refused: Listeners[KeysRefused] = Listeners()
         self._plane = plane
         vars(self).update(services)
+
+    def in_region(self, region: str) -> Connection:
+        assert self._connect is not None
+        return self._connect(replace(self.profile, region=region), self.way[1])
 
     def make_plane(self, refused: Refused) -> DataPlane:
         return self._plane

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "obs lifecycle": ("obs", "lifecycle", f"obs://{BUCKET}"),
     "obs cors": ("obs", "cors", f"obs://{BUCKET}"),
     "obs mini": ("obs", "mini", f"{PLACE}/", "mini", "--per-class", "5"),
+    "obs find, report": ("obs", "find", f"{PLACE}/", "--report", "--contents"),
     "obs mb": ("obs", "mb", "obs://hostile-new"),
     "obs rb": ("obs", "rb", "--force", "-y", f"obs://{BUCKET}-gone"),
     "obs policy": ("obs", "policy", f"obs://{BUCKET}"),
@@ -86,8 +87,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "job rm": ("job", "rm", "-y", "finished"),
     "job fetch": ("job", "fetch", "finished", "--to", "fetched"),
     "job wait": ("job", "wait", "finished"),
+    "job metrics": ("job", "metrics", "last"),
     "job compare": ("job", "compare", "finished", "last"),
+    "explain": ("explain", "last"),
     "job adopt": ("job", "adopt", "nobody"),
+    "job clean": ("job", "clean", BUCKET, "-y"),
     "job tag": ("job", "tag", "finished", "team=cv"),
     "job describe": ("job", "describe", "finished", "words"),
     "billing": ("billing",),
@@ -97,13 +101,23 @@ QUIET = {
     *("lab serve", "lab status", "lab stop", "lab reset", "lab engines"),
     *("lab account add", "lab account remove", "lab account ls"),
     *("profile add", "profile list", "profile use", "profile remove"),
-    *("job init", "job code", "job note", "job star", "job fields", "job template", "job export", "job import"),
-    *("obs url", "completion", "config import"),
+    *(
+        "job init",
+        "job code",
+        "job note",
+        "job star",
+        "job fields",
+        "job template",
+        "job export",
+        "job import",
+        "job rules",
+    ),
+    *("obs url", "completion", "config import", "doctor"),
 }
 # Where a service that does not answer is told, and what was known of the runs is shown all the same.
 TOLD_BESIDE = {
     *("billing", "diag", "profile check", "job check", "job compare"),
-    *("job ls", "job show", "job logs", "job stop", "job rm", "job wait"),
+    *("job ls", "job show", "job logs", "job metrics", "job stop", "job rm", "job wait", "explain"),
 }
 
 
@@ -206,8 +220,8 @@ class Stage:
             words = ("--wait",) if name == "finished" else ()
             if name != "project":  # that one is for the commands
                 self.honest("job", "submit", "project", *words).must_be(0)
-        while not self.honest("job", "logs", "last").must_be(0).out:
-            pass  # it has begun when it has printed something
+        while "trained" not in self.honest("job", "logs", "last").must_be(0).out:
+            pass  # the service prints before the script begins
         self.lasting = self._jobs()
 
     def calm(self) -> None:

@@ -19,11 +19,11 @@ from support.servers.lab_process import LabProcess
 from support.work_bench import Bench
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
-from traindeck.domain.jobs import job_file
 from traindeck.domain.jobs.checks import CheckLevel, CheckReport
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.job_template import template_of
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
-from traindeck.domain.jobs.job_template import template_of
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.lab.accounts import Accounts
 from traindeck.lab.obs.index import OBJECTS
@@ -69,7 +69,18 @@ to = "obs://corpus/log/{run}/"
 [parameters]
 epochs = 3
 """
-_SCRIPT = "import argparse\nprint('training')\n"
+_SCRIPT = """import argparse
+import os
+
+parser = argparse.ArgumentParser()
+for name in ("data_url", "train_url"):
+    parser.add_argument(f"--{name}")
+parser.add_argument("--epochs", type=int, default=1)
+args, _ = parser.parse_known_args()
+print(args.epochs, os.listdir(args.data_url))
+with open(os.path.join(args.train_url, "done.txt"), "w") as file:
+    file.write("training")
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +90,6 @@ class JobCase:
     name: str
     is_broken: bool
     content: Mapping[str, Any]
-
-    @property
-    def reads_script(self) -> bool:
-        return bool(self.content.get("reads_script"))
 
     @property
     def can_be_laid_out(self) -> bool:
@@ -158,7 +165,7 @@ def cases(*names: str) -> list[JobCase]:
     return found
 
 
-BROKEN = cases("broken_places", "broken_form", "broken_code")
+BROKEN = cases("broken_places", "broken_form", "broken_code", "broken_scripts")
 GOOD = cases("good")
 
 

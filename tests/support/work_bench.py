@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +18,7 @@ from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from traindeck.domain.accounts.keys import Credentials
 from traindeck.domain.accounts.profiles import LAB, Profile, Provider
-from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
@@ -27,8 +30,9 @@ from traindeck.services.accounts.connections import (
 from traindeck.services.accounts.profiles import ProfileService
 from traindeck.services.accounts.secrets import Secrets
 from traindeck.services.jobs.adoption import Adoption
-from traindeck.services.jobs.code_bundles import CodeBundles
+from traindeck.services.jobs.code.code_bundles import CodeBundles
 from traindeck.services.jobs.comparing import RunComparing
+from traindeck.services.jobs.home_mark import HomeMark
 from traindeck.services.jobs.modelarts.job_search import name_filter, pages
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.jobs.runs import RunService
@@ -54,7 +58,9 @@ import argparse, time
 parser = argparse.ArgumentParser()
 parser.add_argument("--seconds", type=float)
 parser.add_argument("--lines", type=int)
+parser.add_argument("--train_url")
 given, _ = parser.parse_known_args()
+results = given.train_url
 for number in range(given.lines):
     print(f"line {number} 行", flush=number % 100 == 0)
 print("first", flush=True)
@@ -76,6 +82,12 @@ def spec(seconds: float = 0.0, lines: int = 0, **changes: Any) -> JobSpec:
         parameters=(("seconds", seconds), ("lines", lines)),
     )
     return replace(form, **changes)
+
+
+def an_intent(profile: str = LAB, state: RunState = RunState.SUBMITTING, number: str = "1") -> Run:
+    """What a killed program leaves in the records."""
+    now = datetime.now(UTC)
+    return Run(f"aabb000{number}", 0, f"job-left-{number}-{time.monotonic_ns()}", profile, spec(), state, now)
 
 
 def code_in(folder: Path, script: str = SCRIPT) -> Path:
@@ -138,8 +150,10 @@ class Bench(Entered):
             self.gate,
             look_ups_s=self._look_ups_s,
         )
+        self.submission.mark_of_home = HomeMark(self.paths.home_mark, self.disk).read
         self.logs = RunLogs(self.records, self.paths.run_log, self.disk)
         self.watch = RunWatch(self.records, self.connections, self.logs, settle=self.submission.settle)
+        self.watch.planes = self.planes
         self.submission.changed.add(self.watch.tell)
         journal = TransferJournal(self.paths.transfers, pool(1, "journal"))
         owned.callback(journal.close)
@@ -155,8 +169,9 @@ class Bench(Entered):
         )
         self.unfinished = UnfinishedUploads(self.planes, journal)
         self.adoption = Adoption(
-            self.records, self.connections, self.watch, self.transfers, self.bundles, self.disk, self.paths.adopted
-        )
+            self.records, self.connections, self.watch, self.transfers, self.bundles, self.disk, self.paths.adopted,
+            self.planes, self.submission.mark_of_home,
+        )  # fmt: skip
         self.watch.take_back = self.adoption.take_back
         self.comparing = RunComparing(self.records, self.connections, self.bundles)
         self.watch.look_at_data = self.comparing.look_at_data
@@ -173,9 +188,9 @@ class Bench(Entered):
     async def submitted(self, folder: Path, **changes: Any) -> Run:
         return await self.submission.submit(spec(**changes), folder)
 
-    async def objects(self, prefix: str = "") -> list[str]:
+    async def objects(self, prefix: str = "", bucket: str = BUCKET) -> list[str]:
         storage = (await self.connections.open(LAB)).storage
-        pages = [page async for page in storage.entries(ObjectPath(BUCKET, prefix), recursive=True)]
+        pages = [page async for page in storage.entries(ObjectPath(bucket, prefix), recursive=True)]
         return [entry.path.key for page in pages for entry in page]
 
     async def add_account(self, name: str, credentials: Credentials | None = None, **addresses: str) -> None:
@@ -197,11 +212,27 @@ class Bench(Entered):
         return connection
 
 
+Sending = Callable[[], AbstractAsyncContextManager[tuple[FaultyProxy, Bench]]]
+"""Opens a program with the bucket of its jobs, behind a line to ModelArts that may be bad."""
+
+
+@asynccontextmanager
+async def sending_over(lab: LabProcess, way: Way, home: Path) -> AsyncIterator[tuple[FaultyProxy, Bench]]:
+    async with bad_line(lab, way) as proxy, Bench(home, over(proxy, way)) as bench:
+        await bench.prepare()
+        yield proxy, bench
+
+
 def bad_line(lab: LabProcess, way: Way) -> FaultyProxy:
     """Between the program and ModelArts; its faults meet creates alone until told otherwise."""
     proxy = FaultyProxy(lab.modelarts, way.resign)
     proxy.only = CREATES
     return proxy
+
+
+async def was_not_sent(bench: Bench, why: str) -> None:
+    (run,) = await bench.records.all()
+    assert run.state is RunState.NOT_SENT and why in str(run.reason)
 
 
 def over(proxy: FaultyProxy, way: Way) -> Way:

@@ -79,6 +79,24 @@ def test_what_is_red_fails_with_its_place_and_what_to_do(traindeck: Traindeck, p
     assert shown.startswith("Must be corrected (2)") and "Fix: Use obs://mine/data/" in shown
 
 
+def test_what_is_wrong_with_the_script_is_told_and_never_silenced_by_a_fix(traindeck: Traindeck, project: Path) -> None:
+    script = "import argparse\nprint(argparse.ArgumentParser().parse_args())\ninput()\n"
+    (project / "train.py").write_text(script, encoding="utf-8")
+    before = (project / "job.toml").read_text(encoding="utf-8")
+    answer = traindeck("job", "check", project, "--fix", "--yes", "--json").must_be(1)
+    found = of(answer, "interactive")
+    assert (found["level"], found["file"], found["line"], found["rule"]) == ("red", "train.py", 3, "interactive")
+    assert found["source"] == "input()" and found["fixes"][-1]["changes"] == {"silenced_rules": ["interactive"]}
+    assert "traindeck doctor" in answer.said and (project / "job.toml").read_text(encoding="utf-8") == before
+    refused = traindeck("job", "submit", project, "--yes", "--json").must_be(1)
+    assert "othing was submitted" in refused.error["title"]
+    shown = traindeck("job", "check", project).must_be(1).out
+    assert f"traindeck doctor {project} --fix" in shown, "what the window has a button for is a command here"
+    assert "--set checks.silence=interactive" in shown and "Show the fix" not in shown
+    silenced = ("--set", "checks.silence=interactive,parse-args,unread-input,unread-output")
+    assert of(traindeck("job", "check", project, *silenced, "--json").must_be(0), "interactive")["level"] == "green"
+
+
 def test_what_is_no_job_is_not_checked(traindeck: Traindeck, project: Path, tmp_path: Path) -> None:
     (project / "job.toml").write_text("[jop]\nname = 1\n", encoding="utf-8")
     assert "Did you mean “job”" in traindeck("job", "check", project).must_be(2).said

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Traindeck
+from support.sample_home import quicken
 
 
 @pytest.fixture
 def project(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> Path:
     """A run of the sample project, with its folder beside it."""
     traindeck("job", "init", "项目").must_be(0)
+    quicken(tmp_path / "项目")
     traindeck("job", "submit", "项目", "--set", "epochs=1").must_be(0)
     return tmp_path / "项目"
 

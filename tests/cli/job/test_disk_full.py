@@ -11,6 +11,7 @@ import pytest
 
 from support.cli_commands import Answer, as_program
 from support.places import FULL, READ_ONLY, with_home_on
+from support.sample_home import quicken
 
 if sys.platform != "linux":
     pytest.skip("disks of a test's own are Linux's", allow_module_level=True)
@@ -36,7 +37,7 @@ class Elsewhere:
     ("script", "records"),
     [
         pytest.param(FULL, "whole", id="full"),
-        pytest.param(READ_ONLY, "unreadable", id="read-only, records unreadable"),
+        pytest.param(READ_ONLY, "unreadable", id="read-only, records unreadable", marks=pytest.mark.long),
         pytest.param(READ_ONLY, "whole", id="read-only", marks=pytest.mark.long),
         pytest.param(FULL, "empty", id="full, records empty", marks=pytest.mark.long),
         pytest.param(READ_ONLY, "empty", id="read-only, records empty", marks=pytest.mark.long),
@@ -48,6 +49,7 @@ def test_a_running_job_is_listed_read_and_stopped_with_nothing_to_write_to(
 ) -> None:
     home = tmp_path / "home"
     traindeck("job", "init", "p").must_be(0)
+    quicken(tmp_path / "p")
     sent = traindeck("job", "submit", "p", "--set", "epochs=500", "--json").must_be(0).document
     if records != "whole":
         # Nothing here knows of the run any more: only the service does.

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from support.cli_commands import Traindeck
+from support.sample_home import quicken
 
 JOB = """\
 [job]
@@ -67,12 +68,26 @@ def test_a_job_goes_out_and_comes_back(traindeck: Traindeck, tmp_path: Path) -> 
     assert "Outputs" in body["lost"]
     given = json.dumps({"job_name": "old", "config": {"app_url": "/b-1/code/", "train_url": "/b-1/o/"}}).encode()
     assert 'name = "old"' in traindeck("job", "import", "-", given=given).must_be(0).out
-    assert "already exists" in traindeck("job", "import", "job.yaml", "--to", "job.toml").must_be(1).said
+    assert "already exists" in traindeck("job", "import", "job.yaml", "--to", "job.toml").must_be(2).said
     assert "Line 2" in traindeck("job", "import", "-", given=b"[job]\nnam = 1\n").must_be(2).said
 
 
-def test_a_run_is_exported_with_the_places_it_had(traindeck: Traindeck, lab: dict[str, str]) -> None:
+def test_a_run_is_exported_with_the_places_it_had(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
     traindeck("job", "init", "p").must_be(0)
+    quicken(tmp_path / "p")
     run = traindeck("job", "submit", "p", "--set", "epochs=1", "--json").must_be(0).document
     content = traindeck("job", "export", "last", "--as", "json").must_be(0).out
     assert run["name"] in content and "{run}" not in content
+
+
+def test_what_an_import_leaves_behind_is_said(traindeck: Traindeck, lab: dict[str, str], tmp_path: Path) -> None:
+    """On standard error, and in the document; the account is asked only for an engine that has no name."""
+    config = {"app_url": "/code-b/c/", "boot_file_url": "/code-b/c/train.py", "engine_id": 130, "dataset_id": "d"}
+    (tmp_path / "old.json").write_text(json.dumps({"job_name": "old", "config": config}), encoding="utf-8")
+    read = traindeck("job", "import", "old.json", "--json").must_be(0)
+    looked_up, left = read.document["remarks"][::-1]
+    assert "“130”" in looked_up and "no engine of this ID" in looked_up
+    assert left == "Not imported, because a job has no place for it: config.dataset_id."
+    assert all(remark in read.said for remark in (looked_up, left))
+    away = traindeck("job", "import", "old.json", "--profile", "nobody").must_be(0)
+    assert "could not be looked up" in away.said and "name = " in away.out

@@ -15,7 +15,10 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--train_url")
 parser.add_argument("--epochs", type=int)
 parser.add_argument("--bias", type=float, default=0)
+for other in ("data_url", "lr", "hidden", "warmup"):
+    parser.add_argument("--" + other)
 given, _ = parser.parse_known_args()
+unused = given.data_url, given.lr, given.hidden, given.warmup
 place = pathlib.Path(given.train_url)
 for epoch in range(given.epochs):
     print(f"epoch {epoch} loss {1 / (epoch + 1) + given.bias:.4f} acc={0.5 + epoch / 10:.3f} lr 0.01", flush=True)
@@ -220,3 +223,29 @@ def test_a_lab_that_cannot_run_a_job_says_why_where_the_user_is(
     (tmp_path / "home" / "lab" / "lab.toml").write_text("[engines\n")
     refused = traindeck("job", "submit", "p", "--set", "epochs=1", "--wait", "--json").must_be(1)
     assert "lab.toml" in refused.error["title"] and "line 1" in refused.error["title"]
+
+
+def test_code_that_no_run_uses_is_counted_and_deleted_when_confirmed(
+    traindeck: Traindeck, tmp_path: Path, job: Path
+) -> None:
+    nothing = traindeck("job", "clean").must_be(0)
+    assert "No run of this account has uploaded code" in nothing.out
+    run = traindeck("job", "submit", "p", "--set", "epochs=1", "--wait", "--json").must_be(0).document
+    (job / "extra.py").write_text("x = 1\n", encoding="utf-8")
+    more = traindeck("job", "submit", "p", "--set", "epochs=1", "--wait", "--json").must_be(0).document
+    removed = traindeck("job", "rm", more["run"], "--code", "--yes").must_be(0)
+    assert "job clean" in removed.said
+    young = traindeck("job", "clean", "--json").must_be(0)
+    assert young.document["places"][0]["too_new"] == 1 and young.document["removed"] is False
+    assert "too new" in young.said
+
+    shown = traindeck("job", "clean", "--older-than", "0s", "--dry-run").must_be(0)
+    assert "1 code file is used by no run (6 B)" in shown.said and "Nothing was deleted." in shown.out
+    unasked = traindeck("job", "clean", "--older-than", "0s").must_be(2)
+    assert "only when confirmed" in unasked.said
+    done = traindeck("job", "clean", "--older-than", "0s", "--yes", "--json").must_be(0).document
+    assert done["removed"] is True and done["places"][0]["unused"] == 1
+    again = traindeck("job", "clean", "obs://digits", "--older-than", "0s", "--json").must_be(0).document
+    assert again["removed"] is False and again["places"][0]["unused"] == 0 < again["places"][0]["kept"]
+    assert "no-such-bucket" in traindeck("job", "clean", "no-such-bucket").must_be(4).said
+    traindeck("job", "rerun", run["run"], "--wait").must_be(0)

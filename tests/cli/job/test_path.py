@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from support.cli_commands import Traindeck
+from support.sample_home import quicken
 from support.waiting import PATIENT_S
 
 
@@ -21,6 +22,7 @@ def test_a_job_from_the_first_file_to_the_fetched_outputs(
 ) -> None:
     made = program("job", "init", "项目", "--json").must_be(0)
     assert made.document == {"job_file": str(Path("项目", "job.toml")), "sample": True}
+    quicken(tmp_path / "项目")
 
     followed = program("job", "submit", "项目/job.toml", "--set", "epochs=1", "--wait", "--follow").must_be(0)
     assert "epoch 1/1" in followed.out
@@ -86,8 +88,9 @@ def test_a_failed_job_fails_the_command_that_waits_for_it(
     assert "job logs" in ended.said
 
 
-def test_a_running_job_is_stopped_and_waited_for(traindeck: Traindeck, lab: dict[str, str]) -> None:
+def test_a_running_job_is_stopped_and_waited_for(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
     traindeck("job", "init", "p").must_be(0)
+    quicken(tmp_path / "p")
     sent = traindeck("job", "submit", "p", "--set", "epochs=500", "--json").must_be(0).document
     assert not traindeck("job", "rm", sent["run"]).must_be(1).out
     assert traindeck("job", "stop", sent["run"], "--json").must_be(0).document["run"] == sent["run"]
@@ -97,6 +100,7 @@ def test_a_running_job_is_stopped_and_waited_for(traindeck: Traindeck, lab: dict
 @pytest.mark.skipif(os.name == "nt", reason="a signal to one process alone is POSIX")
 def test_ctrl_c_ends_the_waiting_and_not_the_job(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
     traindeck("job", "init", "p").must_be(0)
+    quicken(tmp_path / "p")
     with subprocess.Popen(
         [sys.executable, "-m", "traindeck", "job", "submit", "p", "--set", "epochs=500", "--follow"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.error
@@ -14,6 +15,7 @@ import pytest
 
 from support.cli_commands import Traindeck, serving
 from support.waiting import PATIENT_S
+from traindeck.lab import root_folder
 
 
 def put_something(traindeck: Traindeck, tmp_path: Path) -> None:
@@ -40,6 +42,24 @@ def test_a_lab_is_shown_and_ended(traindeck: Traindeck, tmp_path: Path) -> None:
         assert "A Lab is already running" in refused.said
         assert traindeck("lab", "stop", "--json").must_be(0).document["stopped"] is True
         assert traindeck("lab", "status", "--json").must_be(0).document["running"] is False
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot be made to pause there")
+def test_one_that_does_not_answer_is_said_to_be_there(traindeck: Traindeck, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving():
+        assert traindeck("lab", "status", "--json").must_be(0).document["responding"] is True
+        pid = traindeck("lab", "status", "--json").must_be(0).document["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with monkeypatch.context() as impatient:
+                impatient.setattr(root_folder, "_ANSWER_S", 0.2)
+                found = traindeck("lab", "status", "--json").must_be(0).document
+                assert (found["running"], found["responding"], found["pid"]) == (True, False, pid)
+                assert f"{pid} is not responding" in traindeck("lab", "status").must_be(0).out
+                assert f"{pid} is not responding" in traindeck("lab", "stop").must_be(1).said
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert traindeck("lab", "status", "--json").must_be(0).document["responding"] is True
 
 
 def test_only_who_reads_its_folder_may_end_a_lab(traindeck: Traindeck) -> None:

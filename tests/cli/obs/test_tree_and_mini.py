@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Traindeck, put_files, s3, tree
+from traindeck.domain.transfers.local_names import part_of
 
 SAMPLES = [f"{number:03}" for number in range(40)]
 DATA = {
@@ -103,10 +104,13 @@ def test_a_share_keeps_one_of_each_class_at_least(traindeck: Traindeck, data: Pa
 def test_it_goes_on_where_it_was_and_never_mixes(traindeck: Traindeck, data: Path) -> None:
     traindeck("obs", "mini", "data", "--per-class", "5").must_be(0)
     made = tree(data.with_name("data_mini"))
-    data.with_name("data_mini").joinpath(next(iter(made))).unlink()
+    first = data.with_name("data_mini").joinpath(next(iter(made)))
+    first.unlink()
+    part_of(first).write_bytes(b"what a kill left")
     traindeck("obs", "mini", "data", "--per-class", "5").must_be(0)
     assert tree(data.with_name("data_mini")) == made
-    traindeck("obs", "mini", "data", "--per-class", "4").must_be(1)
+    told = traindeck("obs", "mini", "data", "--per-class", "4").must_be(1)
+    assert "already contains other files" in told.said
     assert tree(data.with_name("data_mini")) == made
     traindeck("obs", "mini", "obs://cli-bucket/data/", "--per-class", "3").must_be(0)
     traindeck("obs", "mini", "obs://cli-bucket/data/", "--per-class", "2").must_be(1)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from support import planted
 from support.cli_commands import Traindeck
+from support.sample_home import quicken
 from support.waiting import PATIENT_S
 
 
@@ -25,6 +26,7 @@ def test_waiting_ends_when_nobody_can_give_other_keys(
 ) -> None:
     good, wrong = in_environment(lab), in_environment(lab, planted.SECRET_KEY)
     traindeck("job", "init", "p").must_be(0)
+    quicken(tmp_path / "p")
     traindeck("job", "submit", "p", "--set", "epochs=1", "--wait").must_be(0)
     there = ["--profile", "environment"]
     sent = traindeck(

@@ -8,7 +8,8 @@ import pytest
 
 from traindeck.domain import texts
 from traindeck.domain.jobs.choices import Choices, Engine, Flavor, matching_engines, matching_flavors, misfit
-from traindeck.domain.jobs.job import NAME, Run, RunState, duration_words, run_name, state_of
+from traindeck.domain.jobs.form.validation import remarks, validate
+from traindeck.domain.jobs.job import NAME, Run, RunState, duration_words, job_name_of, run_name, state_of
 from traindeck.domain.jobs.job_spec import (
     Channel,
     ChannelAccess,
@@ -21,7 +22,6 @@ from traindeck.domain.jobs.job_spec import (
     filled_in,
     wire_value,
 )
-from traindeck.domain.jobs.validation import remarks, validate
 from traindeck.runtime import language
 
 NOON = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
@@ -34,6 +34,13 @@ GOOD = JobSpec(
 @pytest.mark.parametrize("name", ["digits", "名字", "", "a" * 200, "two words/slash", "---"])
 def test_a_run_name_is_always_one_the_service_takes(name: str) -> None:
     assert NAME.fullmatch(run_name(name, NOON, "x7k2"))
+
+
+@pytest.mark.parametrize("random_part", ["x7k2", "9upp74"])
+def test_the_name_of_a_job_comes_back_out_of_that_of_its_run(random_part: str) -> None:
+    assert job_name_of(run_name("digits", NOON, random_part)) == "digits"
+    for theirs in ("job-2026-0101", "a-1120-0529-abcd-more", "x-1120-0529-abcdefgh"):
+        assert job_name_of(theirs) == theirs, "not of our making"
 
 
 def test_unknown_phases_are_kept_apart_from_our_own_words() -> None:

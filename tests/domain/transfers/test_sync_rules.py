@@ -115,3 +115,9 @@ def test_ignored_names_are_ignored_on_both_sides() -> None:
     assert rules.leaves_out_below("cache/x/y.txt")
     assert not rules.leaves_out_below("x/y.txt")
     assert not IgnoreRules([]).leaves_out_below("anything")
+
+
+def test_a_name_that_is_not_utf_8_is_held_against_the_rules() -> None:
+    """As a disk of Linux has it; whatever engine for expressions is installed beside ours."""
+    rules = IgnoreRules(["*.tmp"])
+    assert rules.leaves_out("\udcff\udcfe.tmp") and not rules.leaves_out("\udcff.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QMainWindow,
+    QMenu,
     QPlainTextEdit,
     QPushButton,
     QRadioButton,
@@ -26,6 +27,7 @@ from PySide6.QtWidgets import (
     QSplitterHandle,
     QStyle,
     QStyleOptionComboBox,
+    QStyleOptionHeader,
     QStyleOptionTab,
     QTabBar,
     QTextEdit,
@@ -35,7 +37,6 @@ from PySide6.QtWidgets import (
 
 _SLACK = 1
 """Rounding at a scale of 150 or 200 %."""
-_HEADER_PADDING = 4
 
 
 def faults(top: QWidget) -> list[str]:
@@ -46,8 +47,17 @@ def faults(top: QWidget) -> list[str]:
 def in_sight(top: QWidget) -> Iterator[QWidget]:
     """What is seen of it, though only in part; what was scrolled away is not."""
     for widget in (top, *top.findChildren(QWidget)):
-        if widget.window() is top.window() and widget.isVisible() and not widget.visibleRegion().isEmpty():
+        if widget.window() is top.window() and widget.isVisible() and _is_within(widget, top):
             yield widget
+
+
+def _is_within(widget: QWidget, top: QWidget) -> bool:
+    """Qt's own region of what is seen leaves out what lies below its children, as a list does below its rows."""
+    seen, at = widget.rect(), widget
+    while at is not top and not seen.isEmpty():
+        seen, at = seen.translated(at.pos()), at.parentWidget()
+        seen = seen.intersected(at.rect())
+    return not seen.isEmpty()
 
 
 def cut(top: QWidget) -> list[str]:
@@ -78,11 +88,19 @@ def overlapping(top: QWidget) -> list[str]:
 
 
 def beyond_screen(top: QWidget) -> list[str]:
-    """A window of which no window manager could show all."""
+    """A window of which no window manager could show all; one that fills the screen is as it was made."""
+    if top.isMaximized():
+        return []
     room, size = top.screen().availableGeometry(), top.frameGeometry()
-    if size.width() <= room.width() and size.height() <= room.height():
+    if size.width() <= room.width() + _SLACK and size.height() <= room.height() + _SLACK:
         return []
     return [f"too large: {_where(top)} is {_box(size)} on {_box(room)}"]
+
+
+def folded_menu(menu: QMenu) -> list[str]:
+    """One that is higher than the screen, so that Qt parts it into columns."""
+    lefts = {menu.actionGeometry(action).left() for action in menu.actions() if not action.isSeparator()}
+    return [f"too high: {_where(menu)} with {len(menu.actions())} entries"] if len(lefts) > 1 else []
 
 
 def without_name(top: QWidget) -> list[str]:
@@ -119,8 +137,7 @@ def _wants(widget: QWidget) -> Iterator[tuple[str, int, int]]:
             for at in range(widget.count()):
                 if not widget.isSectionHidden(at) and widget.sectionSize(at):
                     words = str(widget.model().headerData(at, widget.orientation()) or "")
-                    needed = widget.fontMetrics().horizontalAdvance(words) + _HEADER_PADDING
-                    yield words, needed, widget.sectionSize(at)
+                    yield words, _header(widget, at, words), widget.sectionSize(at)
 
 
 def _label(label: QLabel) -> tuple[str, int, int]:
@@ -135,6 +152,15 @@ def _label(label: QLabel) -> tuple[str, int, int]:
     words = label.text().replace("&", "") if label.buddy() is not None else label.text()
     widest = max(label.fontMetrics().horizontalAdvance(line) for line in words.splitlines() or [""])
     return words, widest, label.contentsRect().width()
+
+
+def _header(header: QHeaderView, at: int, words: str) -> int:
+    """With what the style leaves around the words, the arrow of the order aside."""
+    option = QStyleOptionHeader()
+    header.initStyleOption(option)
+    option.section, option.text = at, words
+    kind = QStyle.ContentsType.CT_HeaderSection
+    return header.style().sizeFromContents(kind, option, QSize(), header).width() if words else 0
 
 
 def _tab(bar: QTabBar, at: int) -> tuple[str, int, int]:

@@ -8,18 +8,18 @@ from hands import Hands, tell
 from PySide6.QtCore import QBuffer, QByteArray, QPoint, Qt
 from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QAbstractButton, QTableView
+from tour.job_places import costs, form, runs, states
 from tour.walk import Walk
 
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import say
+from traindeck.domain.transfers.orders import SEND, Kind, Order
 from traindeck.services.storage.data_ports import BytesBody
+from traindeck.services.transfers import TransferState
+from traindeck.services.transfers.engine import TransferEngine
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
-from traindeck.ui.jobs.billing_view import BillingView
-from traindeck.ui.jobs.choose_run_dialog import ChooseRunDialog
-from traindeck.ui.jobs.code_diff_view import CodeDiffView
-from traindeck.ui.jobs.compare_view import CompareView
-from traindeck.ui.jobs.run_page_view import RunPageView
+from traindeck.ui.jobs.runs.run_rows import RUN_ROLE
 from traindeck.ui.lab.lab_page_view import LabPageView
 from traindeck.ui.shell.menus import menu_titles
 from traindeck.ui.shell.problem_report_dialog import ProblemReportDialog
@@ -30,8 +30,6 @@ from traindeck.ui.transfers.sync_dialog import SyncDialog
 from traindeck.ui.transfers.transfer_files_dialog import TransferFilesDialog
 
 _TRAINING_S = 600.0
-_FEW_ROWS = 110
-"""Who sees no more of a list gives it the whole window."""
 _CTRL, _SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
 
@@ -60,11 +58,15 @@ async def tour(hands: Hands, pictures: str, extent: str, language: str, theme: s
     """`extent`: short or whole."""
     await hands.until(hands.window.isActiveWindow)
     walk, is_whole = Walk(hands, Path(pictures)), extent == "whole"
+    walk.files.mkdir()
+    hands.window.showMaximized()  # else every screen that is large enough would show the same
+    await hands.until(hands.window.isMaximized)
     await hands.choose("View", "Theme", theme)
     if language != "English":
         old = hands.window
         await hands.choose("View", "Language", language)
         await hands.until(lambda: hands.window is not old and hands.window.isActiveWindow())
+        assert hands.window.isMaximized()
     await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), WelcomePage))
     if is_whole:
         await docks(walk, "empty dock")
@@ -80,7 +82,21 @@ async def tour(hands: Hands, pictures: str, extent: str, language: str, theme: s
             await walk.entries(menu_id, title)
     await walk.palette()
     if is_whole:
-        for place in (objects, buckets, runs, costs, log, transfers, form, settings, account, report, sync, lab):
+        for place in (
+            objects,
+            buckets,
+            runs,
+            costs,
+            log,
+            transfers,
+            form,
+            settings,
+            account,
+            report,
+            sync,
+            lab,
+            states,
+        ):
             await place(walk)
     tell("over", places=walk.number)
 
@@ -92,10 +108,15 @@ async def sample(walk: Walk, *, to_the_end: bool) -> None:
     assert isinstance(welcome, WelcomePage)
     await hands.click(welcome.sample)
     rows = hands.panel("runs").model
-    await hands.until(lambda: rows.rowCount() and rows.row(0).state is RunState.RUNNING)
+
+    def state() -> RunState | None:
+        run = rows.index(0, 0).data(RUN_ROLE)
+        return run.state if run is not None else None
+
+    await hands.until(lambda: state() is RunState.RUNNING)
     await walk.look("running")
     if to_the_end:
-        await hands.until(lambda: rows.row(0).state.is_over, _TRAINING_S)
+        await hands.until(lambda: (now := state()) is not None and now.is_over, _TRAINING_S)
         await walk.look("completed")
 
 
@@ -203,88 +224,6 @@ async def buckets(walk: Walk) -> None:
     await walk.context_entries("bucket", tree.viewport(), lambda: place, back)
 
 
-async def runs(walk: Walk) -> None:
-    """The page of a run, part by part, and what can be done with it."""
-    hands = walk.hands
-    rows = hands.panel("runs").rows
-    last = rows.model().rowCount() - 1
-    await hands.press(Qt.Key.Key_1, _CTRL)
-    await hands.choose_cell(rows, last, 0)
-    await hands.press(Qt.Key.Key_Return)
-    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), RunPageView))
-    page = hands.window.tabs.currentWidget()
-    assert isinstance(page, RunPageView)
-    for number in range(page.tabs.count()):
-        await hands.click(page.tabs, page.tabs.tabRect(number).center())
-        await walk.look_down(f"run, {page.tabs.tabText(number)}", page)
-    await hands.open_menu_of(page.more)
-    await walk.look("run, more actions")
-    await walk.leave()
-    await comparing(walk)
-    await hands.press(Qt.Key.Key_1, _CTRL)
-    await hands.choose_cell(rows, last, 0)
-    await hands.press(Qt.Key.Key_Return)
-    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), RunPageView))
-    bar = hands.window.tabs.tabBar()
-    await walk.context("a tab", bar, bar.tabRect(bar.currentIndex()).center())
-    await hands.choose_cell(rows, last, 0)
-    await walk.context("a run", rows.viewport(), rows.visualRect(rows.model().index(last, 0)).center() + QPoint(9, 0))
-    await hands.press(Qt.Key.Key_Delete)
-    await hands.until(lambda: hands.dialog() is not None)
-    await walk.look("delete a run")
-    await walk.leave()
-
-
-async def comparing(walk: Walk) -> None:
-    """What is looked for in the list, runs beside each other, and the code of one beside its folder."""
-    hands = walk.hands
-    models, panel = hands.program.models, hands.panel("runs")
-    await hands.click(panel.search.words)
-    await hands.type("no run is called so")
-    await walk.look("no such run")
-    await hands.press(Qt.Key.Key_Escape)
-    await hands.until(lambda: models.jobs.runs.search.found is None)
-    if len(models.jobs.runs.state.runs) < 2:
-        before = models.jobs.runs.state.runs[0]
-        again = await hands.program.core.submission.rerun(before.id, changes=["parameters.epochs=2"])
-        await hands.until(lambda: (run := models.jobs.runs.run(again.id)) is not None and run.state.is_over)
-    await hands.press(Qt.Key.Key_1, _CTRL)
-    await hands.press(Qt.Key.Key_A, _CTRL)
-    hands.window.commands.run("run.compare")
-    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), CompareView))
-    beside = hands.window.tabs.currentWidget()
-    assert isinstance(beside, CompareView)
-    await hands.until(lambda: beside.runs.state.is_known)
-    await walk.look("compare")
-    await hands.click(beside.equal)
-    await walk.look("compare, equal rows too")
-    hands.window.close_tab(hands.window.current_tab())
-    await hands.choose_cell(panel.rows, 0, 0)
-    hands.window.commands.run("run.diff")
-    await hands.until(lambda: isinstance(hands.dialog(), ChooseRunDialog))
-    await walk.look("compare code with")
-    await hands.press(Qt.Key.Key_Return)
-    await hands.until(lambda: isinstance(hands.window.tabs.currentWidget(), CodeDiffView))
-    diff = hands.window.tabs.currentWidget()
-    assert isinstance(diff, CodeDiffView)
-    await hands.until(lambda: diff.diff.state.is_known)
-    await walk.look("difference of code")
-    hands.window.close_tab(hands.window.current_tab())
-
-
-async def costs(walk: Walk) -> None:
-    """What is charged, and the prices."""
-    hands = walk.hands
-    await hands.click(hands.window.statusBar().findChild(QAbstractButton, "status.billing"))
-    page = hands.window.tabs.currentWidget()
-    assert isinstance(page, BillingView)
-    await hands.until(lambda: page.page.state.is_known and page.page.state.table is not None)
-    for number in range(page.tabs.count()):
-        await hands.click(page.tabs, page.tabs.tabRect(number).center())
-        await walk.look(f"costs, {page.tabs.tabText(number)}")
-    hands.window.close_tab(hands.window.current_tab())
-
-
 async def log(walk: Walk) -> None:
     hands = walk.hands
     await hands.press(Qt.Key.Key_3, _CTRL)
@@ -299,8 +238,12 @@ async def log(walk: Walk) -> None:
 async def transfers(walk: Walk) -> None:
     hands = walk.hands
     await hands.press(Qt.Key.Key_4, _CTRL)
+    await all_kinds_of_transfers(walk)
     view = hands.panel("transfers")
     table: QTableView = view.table
+    for row in range(view.model.rowCount()):
+        await hands.choose_cell(table, row, 1)
+        await walk.look(f"transfer {row + 1}")
     await hands.choose_cell(table, 0, 1)
     place = table.visualRect(view.model.index(0, 2)).center()
     await walk.context("a transfer", table.viewport(), place)
@@ -318,26 +261,30 @@ async def transfers(walk: Walk) -> None:
     await walk.context("an event", events.table.viewport(), events.table.visualRect(events.model.index(0, 1)).center())
     await hands.fill(events.typed, "no such event")
     await walk.look("no such event")
-    await hands.fill(events.typed, " ")
+    await hands.press(Qt.Key.Key_A, _CTRL)
+    await hands.press(Qt.Key.Key_Delete)
 
 
-async def form(walk: Walk) -> None:
-    """From top to bottom, filled in and filled with what cannot be right."""
-    hands = walk.hands
-    view = hands.panel("job")
-    await hands.press(Qt.Key.Key_6, _CTRL)
-    await walk.look_down("form", view)
-    view.more.unfold(True)
-    await walk.look_down("form, more", view)
-    view.scroll_area.verticalScrollBar().setValue(0)
-    await hands.fill(view.fields["name"].editor, "no such name!")
-    await hands.press(Qt.Key.Key_Tab)
-    await hands.type("/no/such/folder")
-    await hands.press(Qt.Key.Key_Tab)
-    await walk.look_down("form with mistakes", view)
-    await hands.press(Qt.Key.Key_Return, _CTRL)
-    await walk.look("submitted with mistakes")
-    view.scroll_area.verticalScrollBar().setValue(0)
+async def all_kinds_of_transfers(walk: Walk) -> None:
+    """One that is done, one that is planned, one that cannot be done and one that is paused."""
+    hands, engine, here = walk.hands, walk.hands.program.core.transfers, str(Path(__file__).parent)
+    done = await engine.begin(Order(Kind.UPLOAD, "lab", here, f"{_BUCKET}sent/", SEND))
+    planned = await engine.begin(Order(Kind.UPLOAD, "lab", here, f"{_BUCKET}planned/"), needs_confirmation=True)
+    failed = await engine.begin(Order(Kind.DOWNLOAD, "lab", f"{_BUCKET}never-was.bin", str(walk.files)))
+    large = walk.files / "large.bin"
+    large.write_bytes(bytes(40_000_000))
+    engine.set_rate(500_000)
+    paused = await engine.begin(Order(Kind.UPLOAD, "lab", str(large), str(_BUCKET)))
+
+    def state(number: int) -> TransferState | None:
+        return next((row.state for row in engine.rows() if row.id == number), None)
+
+    await hands.until(lambda: state(paused) is TransferState.RUNNING)
+    engine.ask(TransferEngine.pause, paused)
+    ends = {done: TransferState.DONE, planned: TransferState.READY, paused: TransferState.PAUSED}
+    await hands.until(lambda: all(state(number) is end for number, end in ends.items()))
+    await hands.until(lambda: (end := state(failed)) is not None and end.is_over)
+    engine.set_rate(0)
 
 
 async def settings(walk: Walk) -> None:
@@ -360,6 +307,8 @@ async def account(walk: Walk) -> None:
     await hands.until(lambda: isinstance(hands.dialog(), ProfileDialog))
     dialog = hands.dialog()
     assert isinstance(dialog, ProfileDialog)
+    await hands.until(dialog.isActiveWindow)
+    await walk.look("account")
     await hands.type("not a key")
     await hands.press(Qt.Key.Key_Return)
     await walk.look("account with mistakes")
@@ -427,11 +376,16 @@ async def opened(hands: Hands, place: ObjectPath, *, is_empty: bool = False) -> 
     view = hands.window.tabs.currentWidget()
     assert isinstance(view, BrowserView)
     await hands.until(lambda: view.place == place and (is_empty or view.model.rowCount() > 0))
-    if not is_empty and view.table.viewport().height() < _FEW_ROWS:
+    if not is_empty and not has_free_place(view):
         view.table.setFocus()
         await hands.press(Qt.Key.Key_F11)
-        await hands.until(lambda: view.table.viewport().height() >= _FEW_ROWS)
+        await hands.until(lambda: has_free_place(view))
     return view
+
+
+def has_free_place(view: BrowserView) -> bool:
+    last = view.table.visualRect(view.model.index(view.model.rowCount() - 1, 0))
+    return last.bottom() + last.height() < view.table.viewport().height()
 
 
 def free_place(view: BrowserView) -> QPoint:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
     QComboBox,
     QHBoxLayout,
+    QHeaderView,
     QLabel,
     QLineEdit,
+    QMenu,
     QPushButton,
     QTabBar,
     QVBoxLayout,
@@ -18,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import dump
 
-from end_to_end.tour.inspection import cut, overlapping, without_name
+from end_to_end.tour.inspection import cut, folded_menu, overlapping, without_name
 
 WORDS = "Transition to Infrequent Access after (days)"
 
@@ -67,6 +70,36 @@ def tabs() -> QTabBar:
 def test_words_without_room_are_found(qapp: QApplication, make: type[QWidget]) -> None:
     assert cut(shown(qapp, make(), width=600)) == []
     assert len(cut(shown(qapp, make(), width=60))) >= 1
+
+
+def header() -> QHeaderView:
+    bar = QHeaderView(Qt.Orientation.Horizontal)
+    model = QStandardItemModel(1, 1, bar)
+    model.setHorizontalHeaderLabels(["Storage"])
+    bar.setModel(model)
+    return bar
+
+
+def test_the_title_of_a_column_has_room_for_what_the_style_leaves_around_it(qapp: QApplication) -> None:
+    bar = header()
+    top = shown(qapp, bar)
+    bar.setStyleSheet("QHeaderView::section { padding: 4px 6px; }")
+    words = bar.fontMetrics().horizontalAdvance("Storage")
+    bar.resizeSection(0, words + 20)
+    assert cut(top) == []
+    bar.resizeSection(0, words + 6)
+    assert len(cut(top)) == 1
+
+
+def test_a_menu_in_columns_is_found(qapp: QApplication) -> None:
+    short, long = QMenu(), QMenu()
+    for menu, count in ((short, 3), (long, 200)):
+        for number in range(count):
+            menu.addAction(f"entry {number}")
+        menu.popup(QPoint())
+    assert (folded_menu(short), len(folded_menu(long))) == ([], 1)
+    for menu in (short, long):
+        menu.close()
 
 
 def test_lines_without_room_are_found(qapp: QApplication) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from hands import Hands, plain, tell
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QAction, QImage, QPainter
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QScrollArea, QScrollBar, QWidget
-from tour.inspection import faults
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QScrollArea, QScrollBar, QWidget
+from tour.inspection import faults, folded_menu
 from tour.spoken import unspoken
 
 from traindeck.ui.kit.property_dialog import PropertyDialog
@@ -19,12 +19,13 @@ from traindeck.viewmodels.shell.commands import Command, without_mnemonic
 
 LEFT_OUT = (
     "file.quit", "job.submit", "run.again", "view.language.", "view.theme.", "help.website", "lab.stop", "lab.empty",
-    "view.full_screen",
+    "view.full_screen", "log.editor", "log.rules",
 )  # fmt: skip
 """What ends the walk, leads out of the window, or is walked by a journey of its own."""
 LEFT_OUT_OF_CONTEXT = ("object.paste", "edit.", "run.")
-_LOOKS = 100
+_LOOKS = 20
 _ASIDE = 8
+_PACKED = 80
 
 Back = Callable[[], Awaitable[None]]
 
@@ -35,7 +36,10 @@ class Walk:
     def __init__(self, hands: Hands, pictures: Path) -> None:
         self.hands = hands
         self._pictures = pictures
+        self.files = pictures / "files"
+        """What it makes of its own on this computer."""
         self._found: set[str] = set()
+        self._pages_seen: set[tuple[str, str]] = set()
         self.number = 0
         self._aside = _ASIDE
 
@@ -43,10 +47,13 @@ class Walk:
         """A picture of all that is in sight, when it stands still."""
         image = await self._still()
         self.number += 1
-        image.save(str(self._pictures / f"{self.number:03}-{name.replace('/', '-')}.png"))
+        file = self._pictures / f"{self.number:03}-{name.replace('/', '-')}.png"
+        # In a worker: packing it takes longer than the window may be silent. Packed a little it is packed quickly.
+        saving = asyncio.get_running_loop().run_in_executor(None, _saved, image, file)
         found = []
         for top in _tops():
             if isinstance(top, QMenu):
+                found += folded_menu(top)
                 continue
             for inspect in (faults, unspoken):
                 await asyncio.sleep(0)  # the window answers between two
@@ -54,6 +61,7 @@ class Walk:
                 QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
                 found += [line for line in inspect(top) if line not in self._found]
         self._found.update(found)
+        assert await saving, f"{file} cannot be written"
         tell("place", name=name, faults=found)
 
     async def menu(self, menu_id: str, title: str) -> None:
@@ -65,10 +73,14 @@ class Walk:
         await self.leave()
 
     async def entries(self, menu_id: str, title: str) -> None:
-        """Each that can be chosen, by the mouse."""
-        for command in [one for one in self.hands.window.commands.all() if one.menu == menu_id]:
-            if not command.id.startswith(LEFT_OUT) and command.enabled():
-                await self._entry(without_mnemonic(title), command)
+        """Each that can be chosen, by the mouse; in the end those that others made possible."""
+        commands = [one for one in self.hands.window.commands.all() if one.menu == menu_id]
+        left = [one for one in commands if not one.id.startswith(LEFT_OUT)]
+        for _ in range(2):
+            for command in [*left]:
+                if command.enabled():
+                    left.remove(command)
+                    await self._entry(without_mnemonic(title), command)
 
     async def palette(self) -> None:
         hands = self.hands
@@ -114,21 +126,30 @@ class Walk:
             await self.hands.until(lambda: QApplication.activePopupWidget() is None)
             if words.endswith("…"):
                 await self.hands.until(lambda: self.hands.dialog() is not None)
-            await self.look_at_dialog(f"{over}, {words}")
+            await self.look_at_dialog(over, words)
             await self.leave()
             await back()
 
-    async def look_at_dialog(self, name: str) -> None:
-        """What opened; of properties every page, to its end."""
+    async def look_at_dialog(self, over: str, words: str) -> None:
+        """What opened; of properties the page that was meant, and each other one when it is met first."""
         await self._still()  # what is asked for first takes a moment to open
         hands, dialog = self.hands, self.hands.dialog()
+        if isinstance(dialog, QFileDialog):  # Qt's own: once is enough
+            if (seen := ("", words)) in self._pages_seen:
+                return
+            self._pages_seen.add(seen)
         if not isinstance(dialog, PropertyDialog):
-            await self.look(name)
+            await self.look(f"{over}, {words}")
             return
-        for row in range(dialog.list.count()):
+        meant = dialog.list.currentRow()
+        for row in sorted(range(dialog.list.count()), key=lambda row: row != meant):
+            seen = (over, dialog.list.item(row).text())
+            if row != meant and seen in self._pages_seen:
+                continue
+            self._pages_seen.add(seen)
             await hands.choose_cell(dialog.list, row, 0)
             await hands.until(lambda: dialog.current.state in (PageState.SHOWN, PageState.TROUBLE))
-            await self.look_down(f"{name}, {dialog.current.page.title}", dialog.current)
+            await self.look_down(f"{over}, {words}, {dialog.current.page.title}", dialog.current)
 
     async def look_down(self, name: str, inside: QWidget) -> None:
         """All of what is scrolled."""
@@ -142,6 +163,8 @@ class Walk:
     async def leave(self) -> None:
         """Out of menus, dialogs and the palette, by the key that is for it."""
         hands = self.hands
+        # One that has just come has the keyboard in a moment; until then the key would go past it.
+        await hands.until(lambda: not hands.dialogs() or any(one.isActiveWindow() for one in hands.dialogs()))
         for _ in range(5):
             await hands.press(Qt.Key.Key_Escape)
             await asyncio.sleep(0)
@@ -176,9 +199,16 @@ def _entry_words(action: QAction) -> str:
 
 
 def _tops() -> list[QWidget]:
-    """What is in sight, the window first."""
+    """What is in sight, the window first, and last what lies over all others."""
     tops = [top for top in QApplication.topLevelWidgets() if top.isVisible() and not isinstance(top, QLabel)]
-    return sorted(tops, key=lambda top: top.windowType() != Qt.WindowType.Window)
+    in_front = (QApplication.activeModalWidget(), QApplication.activePopupWidget())
+    return sorted(
+        tops, key=lambda top: (top.windowType() != Qt.WindowType.Window, *(top is one for one in in_front[::-1]))
+    )
+
+
+def _saved(image: QImage, file: Path) -> bool:
+    return image.save(str(file), quality=_PACKED)
 
 
 def _picture() -> QImage:

@@ -76,6 +76,7 @@ def test_a_python_that_is_none_is_told_by_the_job(jobs: Jobs, tmp_path: Path) ->
     assert "cannot be asked for its packages" in jobs.messages(job["metadata"]["id"], level="Error")
 
 
+@pytest.mark.long
 @posix
 def test_a_python_without_venv_is_told(jobs: Jobs, tmp_path: Path) -> None:
     base: str = getattr(sys, "_base_executable", "") or sys.executable

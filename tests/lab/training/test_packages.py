@@ -53,6 +53,7 @@ def line_of(jobs: Jobs, job_id: str, mark: str, task: str = "worker-0") -> str:
     return next(line for line in jobs.log(job_id, task).splitlines() if line.startswith(mark))
 
 
+@pytest.mark.long
 def test_a_wheel_beside_the_requirements_is_installed_and_kept(jobs: Jobs) -> None:
     with_wheel(jobs, "1.0", "tiny_pack-1.0-py3-none-any.whl\n")
     jobs.script(SHOW)
@@ -92,6 +93,7 @@ def test_packages_that_cannot_be_had_fail_the_job_clearly(jobs: Jobs) -> None:
     assert not list((jobs.lab.root / "environments").iterdir())
 
 
+@pytest.mark.long
 def test_the_packages_of_a_chosen_environment_stay_visible(jobs: Jobs, tmp_path: Path) -> None:
     base: str = getattr(sys, "_base_executable", "") or sys.executable
     chosen = tmp_path / "chosen"

@@ -213,9 +213,12 @@ def test_a_log_that_is_no_text_is_still_told(jobs: Jobs) -> None:
 
 
 FORKS = """
-import os, signal, subprocess, sys, time
+import glob, os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = "import os, signal, time; signal.signal(15, signal.SIG_IGN); print('pid', os.getpid()); time.sleep(600)"
+child = (
+    "import os, signal, time; signal.signal(15, signal.SIG_IGN); print('pid', os.getpid());"
+    "open(f'said-{os.getpid()}', 'x'); time.sleep(600)"
+)
 parent = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
 subprocess.Popen([sys.executable, "-c", child])
 subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
@@ -246,7 +249,9 @@ def test_a_stop_reaches_every_process(jobs: Jobs) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_script_that_ends_leaves_nothing_running(jobs: Jobs) -> None:
-    jobs.script(FORKS.replace("time.sleep(600)\n", "time.sleep(1)\n"))
+    *forks, sleep = FORKS.splitlines()
+    assert sleep == "time.sleep(600)"
+    jobs.script("\n".join([*forks, "while len(glob.glob('said-*')) < 3: time.sleep(0.01)"]))
     job = jobs.run(job_body())
     assert job["status"]["phase"] == "Completed"
     assert len(pids_in(jobs.log(job["metadata"]["id"]))) == 4

@@ -288,6 +288,7 @@ def test_packages(jobs: Jobs, cloud: Cloud) -> None:
     assert "Successfully installed tiny-pack-1.5" in log
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="forks and signals")
 def test_forked_children_that_ignore_a_request_to_end(jobs: Jobs, cloud: Cloud) -> None:
     job_id = jobs.create(body_of("stubborn"))["metadata"]["id"]

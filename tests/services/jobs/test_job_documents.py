@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import CHINESE
+from traindeck.runtime.language import speak
 from traindeck.services.jobs.modelarts.documents import (
     engine_of,
     flavor_of,
@@ -108,7 +111,35 @@ def test_an_answer_becomes_a_job() -> None:
     assert job.state is RunState.FAILED
     assert job.created == datetime(2025, 11, 18, 8, 5, 5, tzinfo=UTC)
     assert job.started == datetime(2025, 11, 18, 8, 5, 15, tzinfo=UTC)
-    assert (job.duration_ms, job.tasks, str(job.exit_message)) == (4200, ("worker-0", "worker-1"), "Exit code 2")
+    assert (job.duration_ms, job.tasks, str(job.exit_message)) == (
+        4200,
+        ("worker-0", "worker-1"),
+        "worker-1: Exit code 2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "english", "chinese"),
+    [
+        ({"exit_code": 1, "message": "job failed: worker-0 ended with exit code 1"}, "Exit code 1", "退出码 1"),
+        ({"exit_code": "2", "message": "[worker-0] training process exited with code 2."}, "Exit code 2", "退出码 2"),
+        ({"exit_code": 137}, "Exit code 137: the process was killed, often because memory ran out",
+         "退出码 137：进程被终止，通常是因为内存不足"),
+        ({"exit_code": 247}, "Exit code 247: the process was killed, often because memory ran out",
+         "退出码 247：进程被终止，通常是因为内存不足"),
+        ({"exit_code": 139, "message": "core"},
+         "Exit code 139: the process crashed, often because packages do not fit together. The service says: core",
+         "退出码 139：进程崩溃，通常是因为软件包不兼容。服务端返回：core"),
+        ({"message": "NodeNotReady"}, "NodeNotReady", "NodeNotReady"),
+        ({"exit_code": "no number", "message": "lost"}, "lost", "lost"),
+    ],
+)  # fmt: skip
+def test_how_a_job_ended_is_told_in_the_language_of_the_user(task: dict[str, Any], english: str, chinese: str) -> None:
+    """Words of the service are kept where they say more than the code."""
+    job = remote_job({"status": {"phase": "Failed", "tasks": ["worker-0"], "task_statuses": [task]}})
+    assert str(job.exit_message) == english
+    speak(CHINESE)
+    assert str(job.exit_message) == chinese
 
 
 @pytest.mark.parametrize(
@@ -160,3 +191,9 @@ def test_all_that_is_told_of_a_specification_is_kept() -> None:
     assert (flavor.arch, flavor.is_free, flavor.billing_code) == ("x86", True, "modelarts.vm.gpu.free")
     assert (flavor.engines, flavor.attributes) == (("PyTorch",), (("sold_out", "true"),))
     assert flavor_of({"support_engines": "[", "attributes": []}).engines == ()
+
+
+def test_a_worker_whose_name_would_lead_its_log_elsewhere_is_none() -> None:
+    tasks = ["worker-0", "../../.bashrc", "/etc/x", "..", "", "a/b", "a\\b", "w\n", 7, None, "ps-0.a_b"]
+    job = remote_job({"metadata": {"id": "j"}, "status": {"tasks": tasks}})
+    assert job.tasks == ("worker-0", "ps-0.a_b")

@@ -75,8 +75,9 @@ async def test_a_service_that_does_not_know_the_filter_tells_no_ended_jobs_as_li
     assert len((await live_jobs(Shelf(["a"], phase="Hibernating").ask)).jobs) == 1  # unknown is not over
 
 
-async def test_ten_live_jobs_each_with_its_own_log_are_followed_with_one_search(
-    lab: LabProcess, way: Way, tmp_path: Path
+@pytest.mark.parametrize("number_of_jobs", [3, pytest.param(10, marks=pytest.mark.long)])
+async def test_live_jobs_each_with_its_own_log_are_followed_with_one_search(
+    lab: LabProcess, way: Way, tmp_path: Path, number_of_jobs: int
 ) -> None:
     async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
         await bench.prepare()
@@ -85,14 +86,14 @@ async def test_ten_live_jobs_each_with_its_own_log_are_followed_with_one_search(
         script = "import sys, time; print('I am', sys.argv, flush=True); time.sleep(4); print('done', flush=True)"
         code = code_in(tmp_path / "code", script)
         runs = await asyncio.gather(
-            *(bench.submission.submit(spec(parameters=(("number", n),)), code) for n in range(10))
+            *(bench.submission.submit(spec(parameters=(("number", n),)), code) for n in range(number_of_jobs))
         )
         bench.watch_runs()
         for number, run in enumerate(runs):
             log = bench.logs.file(run.id)
             await until(lambda log=log, number=number: f"--number={number}'".encode() in log.read(0))
-        await until(lambda: any(len(one.jobs.jobs) == 10 for one in seen))
-        whole = next(one for one in seen if len(one.jobs.jobs) == 10)
+        await until(lambda: any(len(one.jobs.jobs) == number_of_jobs for one in seen))
+        whole = next(one for one in seen if len(one.jobs.jobs) == number_of_jobs)
         assert {job.id for job in whole.jobs.jobs} == {run.job_id for run in runs} and whole.profile == LAB
         ended = [await bench.watch.until_over(run.id) for run in runs]
         assert {run.state for run in ended} == {RunState.COMPLETED}
@@ -203,6 +204,11 @@ async def test_a_log_that_cannot_be_kept_hides_no_state_and_is_fetched_once_it_c
         ended = await bench.watch.until_over(run.id)
         assert ended.state is RunState.COMPLETED and bench.watch.log_trouble is not None
         assert bench.watch.trouble(LAB) is None
+        assert bench.logs.file(run.id).size() == 0, "nobody looks at it"
+        with bench.logs.looking_at(run.id, "worker-0"):
+            await until(lambda: b"line 19" in bench.logs.file(run.id).read(0))
+            assert in_the_way.is_file() and not bench.logs.is_written(run.id, "worker-0")
+        assert bench.logs.is_written(run.id, "worker-0")
         in_the_way.unlink()
         await until(lambda: b"line 19" in bench.logs.file(run.id).read(0))
         await until(lambda: bench.watch.log_trouble is None)
@@ -259,9 +265,12 @@ async def test_one_that_ended_long_ago_is_adopted_by_its_name_and_gets_its_log(
 async def test_after_the_records_were_lost_our_jobs_come_back_and_those_of_others_do_not(
     way: Way, code: Path, tmp_path: Path
 ) -> None:
+    """Not even those that a colleague's TrainDeck made with the same account: they stay to be adopted by hand."""
     home = tmp_path / "home"
+    async with Bench(tmp_path / "colleague", way) as colleague:
+        await colleague.prepare()
+        theirs = await colleague.submitted(code, lines=1)
     async with Bench(home, way) as bench:
-        await bench.prepare()
         bench.watch_runs()
         over_ = await bench.watch.until_over((await bench.submitted(code)).id)
         live = await bench.submitted(code, seconds=60.0)
@@ -279,7 +288,11 @@ async def test_after_the_records_were_lost_our_jobs_come_back_and_those_of_other
             while not {over_.job_id, live.job_id} <= {run.job_id for run in kept}:
                 await asyncio.sleep(0.05)
                 kept = await bench.records.all()
-            assert "theirs-1" not in {run.name for run in kept}
+            lost = await bench.records.lost_at()
+            while await bench.adoption.is_due(LAB, lost):
+                await asyncio.sleep(0.05)
+            assert {run.job_id for run in await bench.records.all()} == {over_.job_id, live.job_id}
+            assert (await bench.adoption.adopt(theirs.job_id, LAB)).name == theirs.name
             again = next(run for run in kept if run.job_id == live.job_id)
             await bench.run_service.stop(again.id)
             assert (await bench.watch.until_over(again.id)).state is RunState.TERMINATED

@@ -53,7 +53,10 @@ async def test_a_run_is_found_by_any_beginning_that_fits_one(way: Way, tmp_path:
         assert (await bench.run_service.find("100%")).id == "cc33"
         with pytest.raises(InvalidInput, match="matches 2 runs"):
             await bench.run_service.find("digits")
-        for nobody in ("%", "_", "zz"):
+        await bench.records.add(recorded("2b44", "other"))
+        assert (await bench.run_service.find("2")).id == "ab22", "as the list numbers it, though an ID begins so"
+        assert (await bench.run_service.find("2b")).id == "2b44"
+        for nobody in ("%", "_", "zz", "0", "9" * 30, "٢"):
             with pytest.raises(NotFound):
                 await bench.run_service.find(nobody)
 

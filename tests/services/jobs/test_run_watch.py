@@ -111,6 +111,24 @@ async def test_the_log_is_whole_however_it_comes(way: Way, tmp_path: Path, scrip
         assert bench.logs.file(run.id).gaps() == ()
 
 
+async def test_a_large_log_that_grows_is_asked_for_line_by_line(lab: LabProcess, way: Way, tmp_path: Path) -> None:
+    """Else each look would bring its newest five megabytes."""
+    script = (
+        "import time\nprint(('y' * 99 + '\\n') * 15_000, end='', flush=True)\n"
+        "for number in range(10_000):\n    print('line', number, '行', flush=True)\n    time.sleep(0.1)\n"
+    )
+    by_line = re.compile(r"GET \S*/training-jobs/[^/]+/logs/worker-0\?\S*base_line=")
+    async with bad_line(lab, way) as proxy, Bench(tmp_path / "home", over(proxy, way)) as bench:
+        await bench.prepare()
+        bench.watch_runs()
+        run = await bench.submitted(code_in(tmp_path / "code", script))
+        await until(lambda: count(proxy, by_line) > 3)
+        await bench.run_service.stop(run.id)
+        assert (await bench.watch.until_over(run.id)).state is RunState.TERMINATED
+        assert bench.logs.file(run.id, "worker-0").read(0) == await whole_log(bench, run)
+        assert bench.logs.file(run.id).marks() == ()
+
+
 async def test_a_job_that_fails_says_so_with_its_reason(way: Way, tmp_path: Path) -> None:
     code = code_in(tmp_path / "code", "raise SystemExit(7)")
     async with Bench(tmp_path / "home", way) as bench:

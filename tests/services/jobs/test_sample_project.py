@@ -10,8 +10,8 @@ from support.stores.way import Way
 from support.work_bench import Bench
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import Conflict, InvalidInput, LocalTrouble, Unreachable
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.validation import validate
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.validation import validate
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.resources import resource
 from traindeck.services.jobs.sample_project import SampleProject

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,14 +11,16 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traindeck.domain.errors import LocalTrouble, ServiceTrouble
-from traindeck.domain.jobs.job import LogChunk, Run, RunState
+from traindeck.domain.errors import LocalTrouble, LogGone, ServiceTrouble
+from traindeck.domain.jobs.job import LogChunk, NumberedLines, Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.services.logs import log_files
-from traindeck.services.logs.log_files import Gap
+from traindeck.services.logs import log_files, log_notes, log_source
+from traindeck.services.logs.log_notes import BeganAnew, CutByCloud, Gap, GoneFromCloud
+from traindeck.services.logs.log_source import Ending
 from traindeck.services.logs.run_logs import RunLogs
+from traindeck.services.logs.straight_log import StraightLog
 from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
 
@@ -143,7 +146,9 @@ async def test_bytes_that_are_not_to_be_had_yet_are_waited_for_but_not_for_ever(
         assert await logs.take("r", "worker-0", look(whole, 100), part) == 200
         away = True
         whole += b"z" * 200
-        assert await logs.take("r", "worker-0", look(whole, 100), part, is_last=True) == 100
+        with pytest.raises(ServiceTrouble):  # what passes is waited for: it would be a gap for good
+            await logs.take("r", "worker-0", look(whole, 100), part, Ending.LAST)
+        assert await logs.take("r", "worker-0", look(whole, 100), part, Ending.WITH_WHAT_THERE_IS) == 100
         assert logs.file("r").gaps() == (Gap(206, 100),)
 
 
@@ -153,7 +158,7 @@ async def test_bytes_of_another_log_are_not_appended(tmp_path: Path) -> None:
 
     async with logs_in(tmp_path) as (logs, _):
         await logs.take("r", "worker-0", look(b"begin\n"))
-        await logs.take("r", "worker-0", look(b"begin\n" + b"y" * 200, 100), part, is_last=True)
+        await logs.take("r", "worker-0", look(b"begin\n" + b"y" * 200, 100), part, Ending.LAST)
         assert logs.file("r").path.read_bytes() == b"begin\n" + b"y" * 100
 
 
@@ -206,10 +211,169 @@ def test_nothing_is_there_twice_and_nothing_is_lost_silently(tmp_path: Path, pie
     asyncio.run(check())
 
 
+class Service:
+    """The log of one worker as a service gives it, in the ways a test wants."""
+
+    def __init__(
+        self, whole: bytes = b"", window: int = 100, *, has_file: bool = True, knows_lines: bool = False
+    ) -> None:
+        self.whole, self.file, self.window = whole, whole, window
+        self.has_file, self.knows_lines = has_file, knows_lines
+        self.is_gone = False
+        self.asked: list[str] = []
+
+    async def tail(self) -> LogChunk | None:
+        self.asked.append("tail")
+        if self.is_gone:
+            raise LogGone(text("The service no longer has this log."), text("Look elsewhere."))
+        return repaired(self.whole, self.window) if self.whole else None
+
+    async def part(self, start: int, most_bytes: int) -> bytes | None:
+        self.asked.append("part")
+        return self.file[start : start + most_bytes] if self.has_file else None
+
+    async def lines(self, after: str) -> NumberedLines | None:
+        self.asked.append("lines")
+        if not self.knows_lines:
+            return None
+        ended = self.whole[: self.whole.rfind(b"\n") + 1]
+        lines = [line + b"\n" for line in ended.split(b"\n")[:-1]]
+        first = int(after) if after else max(0, len(lines) - 3)
+        found = lines[first : first + 3]
+        return NumberedLines(b"".join(found), str(first + 1), str(first + len(found)))
+
+
+async def test_a_log_that_was_rewritten_and_has_grown_beyond_what_is_held_is_not_continued(tmp_path: Path) -> None:
+    """The job was started anew: as many bytes as before, and more, and others."""
+    service = Service(b"first life: 1\nfirst life: 2\n", window=5_000_000)
+    async with logs_in(tmp_path) as (logs, _):
+        await logs.look("r", "worker-0", service)
+        service.whole = b"second life: 1\nsecond life: 2\nsecond life: 3\n"
+        await logs.look("r", "worker-0", service)
+        file = logs.file("r")
+        assert file.path.read_bytes() == service.whole
+        (mark,) = file.marks()
+        assert mark == BeganAnew(0, "worker-0.1.log", 28)
+        assert file.path.with_name(mark.kept_as).read_bytes() == b"first life: 1\nfirst life: 2\n"
+
+
+async def test_what_was_missing_while_the_job_ran_is_mended_at_its_end(tmp_path: Path) -> None:
+    service = Service(b"begin\n", has_file=False)
+    async with logs_in(tmp_path) as (logs, _):
+        await logs.look("r", "worker-0", service)
+        service.whole += b"y" * 300 + b"\n" + "训练\n".encode("gbk") + b"end\n"
+        await logs.look("r", "worker-0", service)
+        before = logs.file("r")
+        assert before.read(0) != service.whole and before.gaps() == (Gap(6, 210),)
+        service.file, service.has_file = service.whole, True
+        await logs.look("r", "worker-0", service, Ending.OVER)
+        assert logs.file("r").read(0) == service.whole
+        assert logs.file("r").marks() == () and logs.file("r").notes().is_whole
+        assert not list(before.path.parent.glob(".*mended*"))
+
+
+async def test_a_follower_of_a_mended_log_reads_each_byte_it_had_not_seen_once(tmp_path: Path) -> None:
+    service = Service(b"begin\n", has_file=False)
+    async with logs_in(tmp_path) as (logs, records):
+        await records.add(Run("r", 0, "r", "lab", JobSpec(name="r"), RunState.RUNNING, datetime.now(UTC), job_id="j"))
+        await logs.look("r", "worker-0", service)
+        heard = b""
+        async for block in logs.follow("r"):
+            heard += block
+            if heard == b"begin\n":
+                service.whole += b"y" * 300 + b"z" * 100
+                await logs.look("r", "worker-0", service)
+            elif heard == b"begin\n" + b"z" * 100:
+                service.whole += b"end\n"
+                service.file, service.has_file = service.whole, True
+                await records.change("r", state=RunState.COMPLETED)
+                await logs.look("r", "worker-0", service, Ending.OVER)
+        assert heard == b"begin\n" + b"z" * 100 + b"end\n"
+
+
+async def test_a_mending_that_a_crash_cut_short_is_seen_for_what_it_is(tmp_path: Path) -> None:
+    service = Service(b"begin\n" + b"y" * 300, has_file=False)
+    async with logs_in(tmp_path) as (logs, _):
+        await logs.look("r", "worker-0", service)
+        file = logs.file("r")
+        gapped, mended = file.read(0), file.path.with_name(".worker-0.log.mended")
+        mended.write_bytes(service.whole)
+        notes = file.notes()
+        file.note(replace(notes, mending=mended.name))
+        assert file.notes() == notes and file.read(0) == gapped, "not in its place yet"
+        mended.replace(file.path)
+        assert file.marks() == () and file.notes().generation == notes.generation + 1
+
+
+async def test_a_log_that_the_service_deleted_is_completed_from_its_file_and_says_so(tmp_path: Path) -> None:
+    service = Service(b"begin\n" + b"y" * 300)
+    async with logs_in(tmp_path) as (logs, _):
+        service.is_gone = True
+        await logs.look("r", "worker-0", service)
+        file = logs.file("r")
+        assert file.read(0) == service.whole and file.notes().is_whole
+        (mark,) = file.marks()
+        assert isinstance(mark, GoneFromCloud) and mark.offset == len(service.whole)
+
+
+async def test_a_log_as_long_as_the_cloud_keeps_one_says_that_it_was_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_notes, "CLOUD_LIMIT_BYTES", 1000)
+    service = Service(b"y" * 1000)
+    async with logs_in(tmp_path) as (logs, _):
+        await logs.look("r", "worker-0", service)
+        assert logs.file("r").marks() == (CutByCloud(1000),)
+
+
+async def test_a_large_log_is_continued_line_by_line_where_the_service_knows_how(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_source, "_LARGE_BYTES", 10)
+    service = Service(b"".join(b"line %d\n" % number for number in range(20)), window=5_000_000, knows_lines=True)
+    async with logs_in(tmp_path) as (logs, _):
+        await logs.look("r", "worker-0", service)
+        service.asked.clear()
+        service.whole += b"".join(b"line %d\n" % number for number in range(20, 30)) + b"half a li"
+        await logs.look("r", "worker-0", service)
+        assert "tail" not in service.asked
+        assert logs.file("r").read(0) == service.whole[: -len(b"half a li")]
+        service.whole += "ne, and 训练\n".encode("gbk")
+        await logs.look("r", "worker-0", service)
+        service.whole += b"end"
+        service.file = service.whole
+        await logs.look("r", "worker-0", service, Ending.OVER)
+        assert logs.file("r").read(0) == service.whole and logs.file("r").marks() == ()
+
+
+async def test_straight_from_the_service_each_byte_comes_once(tmp_path: Path) -> None:
+    calls = BlockingCalls(1, "disk")
+    try:
+        service = Service(b"begin\n")
+        straight = StraightLog(service, calls)
+        heard = b""
+        for piece in (b"", b"x" * 50, b"y" * 5000, "训练\n".encode("gbk"), b"end\n"):
+            service.whole += piece
+            service.file = service.whole
+            heard += (await straight.look(Ending.LIVE))[0]
+        assert heard == service.whole and straight.marks == ()
+        assert (await straight.look(Ending.LAST)) == (b"", True)
+        later = StraightLog(service, calls, passed_bytes=6)
+        assert (await later.look(Ending.LIVE))[0] == service.whole[6:], (
+            "what was read from the disk comes no second time"
+        )
+        service.whole = service.file = b"another life\n"
+        assert (await straight.look(Ending.LIVE))[0] == service.whole
+        (mark,) = straight.marks
+        assert isinstance(mark, BeganAnew)
+    finally:
+        calls.close()
+
+
 async def test_following_gives_all_there_is_and_ends_with_the_run(tmp_path: Path) -> None:
     async with logs_in(tmp_path) as (logs, records):
         now = datetime.now(UTC)
-        await records.add(Run("r", 0, "r", "lab", JobSpec(name="r"), RunState.RUNNING, now))
+        await records.add(Run("r", 0, "r", "lab", JobSpec(name="r"), RunState.RUNNING, now, job_id="j"))
         await logs.take("r", "worker-0", look(b"one\n"))
         seen = b""
         async for block in logs.follow("r"):
@@ -219,4 +383,5 @@ async def test_following_gives_all_there_is_and_ends_with_the_run(tmp_path: Path
             elif seen == b"one\ntwo\n":
                 await logs.take("r", "worker-0", look(b"one\ntwo\nlast"))
                 await records.change("r", state=RunState.COMPLETED)
+                await logs.look("r", "worker-0", Service(b"one\ntwo\nlast"), Ending.OVER)
         assert seen == b"one\ntwo\nlast"

@@ -213,6 +213,7 @@ async def packed_under_fire(lab: LabProcess, tmp_path: Path, source: Path, shard
     assert sum(parts.values()) - len(parts) <= 2, f"parts went twice: {parts}"
 
 
+@pytest.mark.long
 @pytest.mark.limit(600)
 async def test_a_folder_is_packed_through_kills_and_cuts(lab: LabProcess, bucket: None, tmp_path: Path) -> None:
     source = folder(tmp_path / "data", 900, 130_000, 80 * MIB)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from support.servers.faults import Fault, FaultyProxy, Request
@@ -257,6 +258,20 @@ def document(body: bytes, kind: str = "application/xml", status: int = 200, **he
     return behave
 
 
+def pressed(piece: bytes, count: int, kind: str = "application/xml") -> Behaviour:
+    """Made when it is asked for: every worker of the tests reads this file."""
+
+    async def behave(said: Said) -> None:
+        await document(_pressed(piece, count), kind, Content_Encoding="gzip")(said)
+
+    return behave
+
+
+@cache
+def _pressed(piece: bytes, count: int) -> bytes:
+    return gzip.compress(piece * count)
+
+
 def _entities() -> bytes:
     levels = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(8))
     declared = f'<!DOCTYPE ListBucketResult [<!ENTITY e0 "{"x" * 100}">{levels}]>'
@@ -386,8 +401,8 @@ HOSTILE: dict[str, Behaviour] = {
         b'{"items": 7, "flavors": {"x": 1}, "auth": null, "projects": "none", "metadata": [], "status": 1e999}',
         "application/json",
     ),
-    "pressed": document(gzip.compress(b"<a>" * 20_000_000), Content_Encoding="gzip"),
-    "pressed JSON": document(gzip.compress(b"[" * 60_000_000), "application/json", Content_Encoding="gzip"),
+    "pressed": pressed(b"<a>", 20_000_000),
+    "pressed JSON": pressed(b"[", 60_000_000, "application/json"),
 }
 
 LISTING: dict[str, Behaviour] = {

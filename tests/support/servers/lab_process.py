@@ -17,6 +17,7 @@ from types import TracebackType
 import psutil
 import pytest
 
+from support import planted
 from support.waiting import PATIENT_S
 from traindeck.lab.accounts import Accounts, LabAccount
 
@@ -98,6 +99,7 @@ class LabProcess:
     def start(self) -> LabProcess:
         """Come back when the Lab answers."""
         self.launch()
+        planted.LAB_ROOTS.add(self.root)
         end = time.monotonic() + START_S
         while not (line := self._first_line()):
             code = self.exit_code(0.01)
@@ -173,6 +175,7 @@ class LabProcess:
                 self._process.kill()
                 self._process.wait(END_S)
         self._close_pipe()
+        planted.LAB_ROOTS.discard(self.root)
         for orphan in self._orphans:
             if orphan.is_running():
                 orphan.kill()

@@ -151,7 +151,7 @@ class WindowProcess:
 
     def must_be_quiet(self, *, longest_stall_ms: float = LONGEST_STALL_MS) -> None:
         """No word on standard error, none from Qt in the log, and no moment without an answer."""
-        assert self.error_text == ""
+        assert not (said := self.error_text), said
         words = app_log(self.home)
         assert not _QT_WORDS.findall(words), words
         stalls = [(float(stall) / 1000, float(own) / 1000) for stall, own in _STALL.findall(words)]

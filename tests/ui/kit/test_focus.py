@@ -12,8 +12,10 @@ from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
     QComboBox,
+    QDialog,
     QLineEdit,
     QListView,
+    QListWidgetItem,
     QPlainTextEdit,
     QPushButton,
     QRadioButton,
@@ -28,7 +30,7 @@ from PySide6.QtWidgets import (
 
 from support.frame_bench import ICONS
 from support.qt_support import until
-from traindeck.ui.kit.tables import FocusedView
+from traindeck.ui.kit.tables import FocusedView, RowList
 from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS, Theme, set_role
 
 if TYPE_CHECKING:
@@ -219,3 +221,16 @@ async def test_letters_that_follow_one_another_look_for_a_row_and_are_no_command
     QApplication.setKeyboardInputInterval(0)
     qtbot.keyClicks(view, "t")
     assert ran == ["T"], "the first letter is the command"
+
+
+async def test_rows_that_were_there_before_the_list_was_seen_do_not_lie_over_each_other(
+    theme: Theme, qtbot: QtBot
+) -> None:
+    box = QDialog()
+    qtbot.addWidget(box)
+    rows = RowList()
+    for number in range(5):
+        QListWidgetItem(f"row {number}", rows).setCheckState(Qt.CheckState.Unchecked)
+    QVBoxLayout(box).addWidget(rows)
+    box.open()
+    await until(lambda: rows.visualItemRect(rows.item(1)).top() > rows.visualItemRect(rows.item(0)).bottom())

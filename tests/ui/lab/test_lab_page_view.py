@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from support.frame_bench import ICONS, texts_cut
@@ -138,5 +139,19 @@ async def test_the_first_key_in_a_dangerous_question_does_no_harm(qapp: QApplica
     await until(question.isVisible)
     focused = question.focusWidget()
     assert isinstance(focused, QPushButton) and focused.text() == "Cancel"
-    question.reject()
+    QTest.keyClick(focused, Qt.Key.Key_Return)
+    assert question.answer == CANCEL and not question.isVisible()
+    question.deleteLater()
+
+
+async def test_enter_presses_the_answer_that_has_the_focus(qapp: QApplication) -> None:
+    answers = [AnswerButton("yes", "Delete", "danger"), AnswerButton("all", "Delete with the code", "danger")]
+    question = Question("Delete?", "", answers)
+    question.open()
+    await until(question.isVisible)
+    wanted = question.buttons.findChild(QPushButton, "answer.all")
+    assert wanted is not None
+    wanted.setFocus()
+    QTest.keyClick(wanted, Qt.Key.Key_Return)
+    assert question.answer == "all"
     question.deleteLater()

@@ -343,6 +343,10 @@ async def test_pictures_of_a_folder_are_drawn_where_one_looks(
         qtbot.mouseClick(on.panel.back, Qt.MouseButton.LeftButton)
         await until(lambda: grid.isVisible())
         assert (model.rowCount(), grid.verticalScrollBar().value()) == (1500, place)
+        height = grid.height()
+        on.panel.more.show()
+        on.panel.layout().activate()
+        assert grid.height() == height
 
 
 async def test_a_folder_without_pictures_says_so(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -15,7 +15,7 @@ from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.runtime.tasks import TaskScope
 from traindeck.ui.shell.desktop_feature import DesktopFeature, Tray
 from traindeck.ui.shell.feature import Feature, Shell
-from traindeck.viewmodels.jobs.run_list import RunList
+from traindeck.viewmodels.jobs.runs.run_list import RunList
 from traindeck.viewmodels.shell.journal import Subject, Topic
 from traindeck.viewmodels.shell.system_notices import SystemNotices
 
@@ -25,7 +25,11 @@ class Runs(QObject):
 
     def __init__(self, *runs: Run, selected: str = "") -> None:
         super().__init__()
-        self.state = SimpleNamespace(runs=runs, selected=selected)
+        self.state = live(*runs, selected=selected)
+
+
+def live(*runs: Run, selected: str = "") -> SimpleNamespace:
+    return SimpleNamespace(live=tuple(run for run in runs if not run.state.is_over), selected=selected)
 
 
 class Notices(QObject):
@@ -90,12 +94,12 @@ async def test_the_menu_of_the_icon_has_the_active_jobs(qapp: QApplication, tmp_
         tray.menu.actions()[0].trigger()
         tray.menu.actions()[-1].trigger()
         assert (opened, quits) == ([Topic(Subject.RUN, "r2", "lab")], [1])
-        runs.state = SimpleNamespace(runs=tuple(a_run(n, RunState.RUNNING) for n in range(30)), selected="")
+        runs.state = live(*(a_run(n, RunState.RUNNING) for n in range(30)))
         runs.changed.emit()
         tray.menu.aboutToShow.emit()
         assert len(tray.menu.actions()) == 14
         tray.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
         assert opened[-1] is None
-        runs.state = SimpleNamespace(runs=(), selected="")
+        runs.state = live()
         tray.menu.aboutToShow.emit()
         assert not tray.menu.actions()[0].isEnabled()

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QTreeView,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -28,11 +29,13 @@ from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Check, CheckUp, Profile
 from traindeck.domain.errors import KeyringMissing
 from traindeck.domain.texts import text
+from traindeck.runtime.language import speak
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.accounts.key_checks import OnCheck
 from traindeck.ui.accounts.profile_dialog import ProfileDialog
 from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, Question, asked, choose_files, choose_folder, last_folders
 from traindeck.ui.kit.theme import Theme
+from traindeck.ui.qt.texts import QtTexts
 from traindeck.ui.shell.frame_feature import About
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.accounts.profile_form import ProfileForm
@@ -224,6 +227,9 @@ async def test_the_first_page_asks_for_what_was_pressed(theme: Theme, qtbot: QtB
     sample.stage = text("Preparing the sample…")
     sample.changed.emit()
     assert page.stage.text() == "Preparing the sample…" and not page.sample.isEnabled()
+    for height in (600, 260):
+        page.resize(700, height)
+        await until(lambda: page.sample.geometry().bottom() == page.account.geometry().bottom())
     page.resize(300, 600)
     await until(lambda: page.widget().width() <= page.viewport().width())
     page.close()
@@ -274,3 +280,36 @@ async def test_where_a_file_is_opened_no_key_deletes_one(qapp: QApplication, qtb
         dialog = choose(window, "Choose", lambda _: None)
         assert dialog.testOption(read_only) is is_read
         dialog.close()
+
+
+async def test_a_dialog_for_files_speaks_chinese_from_label_to_button(qapp: QApplication, qtbot: QtBot) -> None:
+    window, own_words = QWidget(), QtTexts(qapp)
+    qtbot.addWidget(window)
+    speak("zh_CN")
+    own_words.speak("zh_CN")
+    try:
+        for choose in (choose_files, choose_folder):
+            dialog = choose(window, "选择", lambda _: None)
+            labels, buttons = dialog.findChildren(QLabel), dialog.findChildren(QPushButton)
+            said = [words for words in (*(one.text() for one in labels), *(one.text() for one in buttons)) if words]
+            assert said and all(any(letter >= "\u4e00" for letter in words) for words in said), said
+            dialog.close()
+    finally:
+        own_words.speak("en")
+
+
+async def test_a_list_of_files_shows_sizes_and_dates_whole(tmp_path: Path, qtbot: QtBot) -> None:
+    """Qt's own widths were too small for what stands in the columns: 9.…iB."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    (tmp_path / "some data.bin").write_bytes(bytes(9_500))
+    dialog = choose_files(window, "Choose", lambda _: None)
+    dialog.setDirectory(str(tmp_path))
+    tree = dialog.findChild(QTreeView)
+    assert isinstance(tree, QTreeView)
+    await until(lambda: tree.model().rowCount(tree.rootIndex()) == 1)
+    header = tree.header()
+    shown = [column for column in range(header.count()) if not header.isSectionHidden(column)]
+    assert len(shown) == 3
+    await until(lambda: all(header.sectionSize(one) >= tree.sizeHintForColumn(one) for one in shown[1:]))
+    dialog.close()

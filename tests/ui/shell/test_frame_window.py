@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMenu, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QLineEdit, QMenu, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from support.frame_bench import Frame, PressedSample, frame, framed, texts_cut
+from support.frame_bench import Frame, PressedSample, active_frame, frame, framed, texts_cut
 from support.qt_support import Stalls, until
 from support.waiting import fail_with
 from traindeck.domain import texts
@@ -327,6 +329,9 @@ async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, t
         moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.RUNNING, done_bytes=5_000_000))
         at.status.refresh()
         assert bar.rate.text().endswith("/s")
+        moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.PAUSED, done_bytes=5_000_000))
+        at.status.refresh()
+        assert bar.rate.text() == "Transfers: on hold"
         moved.tell(Transfer(1, Kind.UPLOAD, "a", target, TransferState.DONE, done_bytes=5_000_000))
         at.status.refresh()
         assert bar.rate.text() == "No transfers"
@@ -398,3 +403,49 @@ async def test_the_frame_does_not_stall(qapp: QApplication, tmp_path: Path, resp
             if number % 20 == 0:
                 await until(lambda: at.window.notice_bar.isVisible())
         assert at.window.childAt(QPoint(10, 10)) is not None
+
+
+async def test_a_button_that_is_half_in_sight_is_pressed_where_it_is(qapp: QApplication, tmp_path: Path) -> None:
+    """Scrolled to between the press and the release of the mouse, it would be away under it."""
+    pressed: list[bool] = []
+
+    def make() -> QScrollArea:
+        area, inside = QScrollArea(), QWidget()
+        button = QPushButton("half", inside)
+        button.clicked.connect(lambda: pressed.append(True))
+        button.setGeometry(0, 40, 200, 60)
+        inside.resize(300, 900)
+        area.setWidget(inside)
+        return area
+
+    async with active_frame(qapp, tmp_path) as at:
+        area = at.window.open_tab("page", "Page", make)
+        assert isinstance(area, QScrollArea)
+        button = area.findChild(QPushButton)
+        assert button is not None
+        await until(lambda: area.viewport().height() > 60)
+        button.move(0, area.viewport().height() - 30)
+        at.window.show_dock("runs")
+        await until(lambda: not button.hasFocus())
+        handle = at.window.windowHandle()
+        QTest.mouseClick(handle, Qt.MouseButton.LeftButton, pos=button.mapTo(at.window, QPoint(20, 20)))
+        assert pressed
+        at.window.show_dock("runs")
+        button.setFocus()
+        await until(lambda: area.verticalScrollBar().value() > 0)
+
+
+async def test_the_key_of_a_folded_panel_takes_the_keyboard_out_of_the_other_side(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with active_frame(qapp, tmp_path) as at:
+        at.window.resize(960, 600)
+        at.window.open_tab("page", "Page", QLineEdit)
+        at.window.show_dock("form")
+        form, runs = at.window.panel("form"), at.window.panel("runs")
+        await until(lambda: form.hasFocus() and not runs.isVisible())
+        at.window.show_dock("runs")
+        await until(lambda: runs.isVisible() and not form.isVisible())
+        for _ in range(5):  # whatever was put off has been done
+            await asyncio.sleep(0)
+        assert (runs.focusProxy() or runs).hasFocus()

@@ -53,7 +53,7 @@ async def with_bucket(qapp: QApplication, home: Path) -> AsyncIterator[tuple[Mai
             window = make_frame(theme, Notices(), WindowState(home / "window.json"), lambda: None)
             window.provide("log", lambda: LogView(feed, theme))
             window.provide("transfers", lambda: TransferView(transfers, theme, acts))
-            window.commands.add(Command("job.sample", "Sample", lambda: None, menu="file", icon="flask"))
+            window.commands.add(Command("job.new", "Sample", lambda: None, menu="file", icon="flask"))
             view = BrowserView(browser, tree, favourites, theme, User())
             window.open_tab("bucket", "bucket", lambda: view)
             window.show()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
 from support.frame_bench import Frame, active_frame, texts_cut
 from support.qt_support import press, until
@@ -103,6 +103,31 @@ async def test_what_is_opened_meanwhile_neither_covers_the_palette_nor_takes_its
         press(palette.typed, Qt.Key.Key_Escape)
         log = at.window.panel("log")
         assert QApplication.focusWidget() is log, "what was opened has them afterwards"
+
+
+async def test_a_dialog_beside_the_window_does_not_lie_over_the_palette(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    async with active_frame(qapp, tmp_path) as at:
+        at.window.show_dock("form")
+        before = QApplication.focusWidget()
+        dialog = QDialog(at.window)
+        dialog.setGeometry(at.window.geometry())
+        dialog.show()
+        dialog.activateWindow()
+        await until(dialog.isActiveWindow)
+        at.window.activateWindow()
+        await until(at.window.isActiveWindow)
+        at.commands.run("view.palette")
+        [palette] = dialog.findChildren(CommandPalette)
+        await until(palette.typed.hasFocus)
+        qtbot.keyClicks(palette.typed, "theme dark")
+        press(palette.typed, Qt.Key.Key_Return)
+        await until(lambda: at.theme.colors is DARK_COLORS)
+        assert dialog.isVisible()
+        await until(lambda: QApplication.focusWidget() is before)
+        dialog.close()
+        await until(lambda: not at.scope.is_running("keep the preferences"))
 
 
 async def test_arrows_choose_and_escape_or_a_click_beside_it_leaves(

@@ -41,10 +41,26 @@ async def test_they_stack_over_the_content_and_take_no_focus(qapp: QApplication,
         assert at.toasts.geometry().bottom() < bar.geometry().top(), "the status bar stays in sight"
         assert at.window.rect().contains(at.toasts.geometry())
         assert texts_cut(at.toasts) == []
+        at.window.resize(1280, 700)
+        middle = at.window.centralWidget()
+        await until(lambda: abs(at.toasts.geometry().center().x() - middle.geometry().center().x()) <= 1)
         for panel_id in ("transfers", "log"):
             at.window.show_dock(panel_id)
             await until(lambda: at.window.findChildren(QWidget, options=_DIRECT)[-1] is at.toasts)
             await until(at.window.panel(panel_id).isVisible)  # in front of the other tabs
+
+
+async def test_a_dataset_that_was_sent_is_looked_at_from_the_toast(qapp: QApplication, tmp_path: Path) -> None:
+    async with framed(qapp, tmp_path) as at:
+        looked: list[str] = []
+        at.notices.journal.done(text("Uploaded “{name}” to {target}.", name="pets", target="obs://b/"))
+        at.notices.journal.done(text("Done."), look=lambda: looked.append("pets"))
+        await until(lambda: len(at.toasts.shown) == 2)
+        seen = [not toast.look.isHidden() for toast in at.toasts.shown]
+        assert seen == [False, True]
+        at.toasts.shown[-1].look.click()
+        assert looked == ["pets"]
+        await until(lambda: len(at.toasts.shown) == 1)
 
 
 async def test_undo_from_the_toast_and_from_the_keyboard(qapp: QApplication, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
@@ -115,6 +115,24 @@ async def test_a_panel_is_made_when_it_is_first_in_sight(qapp: QApplication, qtb
     theme.close()
 
 
+async def test_what_is_made_for_a_window_that_goes_meanwhile_goes_with_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with TaskScope(fail_with) as scope:
+        theme, gone = Theme(qapp, ICONS, "light"), list[str]()
+        window = make_frame(theme, Notices(), WindowState(tmp_path / "window.json"), lambda: None)
+        shell = Shell(window, theme, scope, lambda: None)
+
+        def make() -> QWidget:
+            label = QLabel("made while the window closes")
+            label.destroyed.connect(lambda: gone.append("runs"))
+            QTimer.singleShot(0, shell.dispose)  # before it is in its dock
+            return label
+
+        window.provide("runs", make)
+        window.show()
+        await until(lambda: gone == ["runs"])
+        theme.close()
+
+
 async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -124,11 +142,12 @@ async def test_the_frame_has_its_docks_and_menus_before_anything_is_loaded(
     window.show()
     await until(lambda: window.is_painted)
     assert [action.text() for action in window.menuBar().actions()][:3] == ["&File", "&Edit", "&Account"]
-    assert list(window.dock_titles()) == ["runs", "buckets", "log", "transfers", "events", "job"]
+    assert list(window.dock_titles()) == ["runs", "buckets", "log", "transfers", "events", "job", "charts"]
+    assert not window.is_dock_shown("charts"), "it is there for those who want it"
     assert window.panels_made() == []
     before = window.menus.toolbar.height()
     window.commands.add(
-        *(Command(name, name, lambda: None, icon="key") for name in ("job.sample", "run.again", "account.connect"))
+        *(Command(name, name, lambda: None, icon="key") for name in ("job.new", "run.again", "account.connect"))
     )
     assert window.menus.toolbar.actions()
     await until(lambda: window.menus.toolbar.width() == window.width())

@@ -15,17 +15,20 @@ from support.folder_cloud import FolderCloud, offline
 from support.list_host import ListHost, plain
 from support.panel_bench import TableBench, User, drop, following, light_theme
 from support.waiting import PATIENT_S, until
+from traindeck.domain.errors import NotFound
+from traindeck.domain.storage.object_facts import class_name
 from traindeck.domain.storage.objects import Column, ObjectPath
+from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.active_list import ONE, ROWS
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.folder_commands import PackDialog, pack_command, verify_command
-from traindeck.ui.storage.object_table import SIZE
+from traindeck.ui.storage.object_table import CLASS, SIZE
 from traindeck.viewmodels.shell.commands import Command
 from traindeck.viewmodels.shell.contexts import BUCKET as BUCKET_ROW
-from traindeck.viewmodels.shell.contexts import FOLDER, NOTHING
+from traindeck.viewmodels.shell.contexts import FILE, FOLDER, NOTHING, SEVERAL
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 from traindeck.viewmodels.storage.places import Favourites
@@ -204,6 +207,45 @@ async def test_what_is_known_and_since_when_is_said(tmp_path: Path, theme: Theme
         assert len(on.names()) == 4
 
 
+async def test_the_rows_keep_their_place_while_buttons_below_come_and_go(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.rests()
+        assert not on.view.stop.isVisible()
+        height = on.view.table.height()
+        on.view.stop.show()
+        on.view.layout().activate()
+        assert on.view.table.height() == height
+
+
+async def test_the_menu_is_that_of_what_is_selected(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        for chosen, context in (
+            ((), NOTHING), (("a.bin",), FILE), (("data",), FOLDER), (("data", "a.bin"), SEVERAL),
+        ):  # fmt: skip
+            on.table.clearSelection()
+            on.select(*chosen)
+            assert on.view.context() == context
+
+
+async def test_nothing_is_shown_of_a_bucket_that_is_gone(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.rests()
+        on.table.selectAll()
+        gone = text("The bucket “{bucket}” does not exist.", bucket="bucket")
+        on.cloud.storage.trouble = NotFound(gone, text("Create the bucket."))
+        qtbot.keyClick(on.table, Qt.Key.Key_F5)
+        await until(on.view.empty.isVisible)
+        assert "does not exist" in on.view.empty.title.text() and "Create" in on.view.empty.hint.text()
+        assert (on.view.footing.text(), on.view.listing.text()) == ("", ""), "told once"
+        assert not on.view.has_chosen() and not on.view.trash.isEnabled()
+        on.cloud.storage.trouble = None
+        on.browser.refresh()
+        await until(on.table.isVisible)
+        assert len(on.names()) == 4
+
+
 async def test_files_are_dropped_and_deleted_and_the_table_follows(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         (tmp_path / "new.txt").write_bytes(b"new")
@@ -305,7 +347,8 @@ async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path,
 async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path / "cloud", theme, qtbot) as on:
         begun: list[tuple[ObjectPath, ObjectPath]] = []
-        command = pack_command(on.host.active, lambda _, source, target: begun.append((source, target)))
+        ran: list[str] = []
+        command = pack_command(on.host.active, lambda _, source, target: begun.append((source, target)), ran.append)
         assert set(command.contexts) == {NOTHING, FOLDER, BUCKET_ROW}
         for chosen, offered in ((["data"], "obs://bucket/data-shards/"), ([], "")):
             on.select(*chosen)
@@ -319,6 +362,10 @@ async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Pat
                 assert bool(dialog.trouble.text().strip()) == bool(typed)
                 dialog.accept()
             assert len(begun) == (0 if chosen else 1)
+            for loader in dialog.loaders:
+                loader.click()
+            assert ran == ["dataset.loader_pytorch", "dataset.loader_mindspore"]
+            ran.clear()
             dialog.target.setText("obs://other/shards")
             dialog.go.click()
             assert begun[-1] == (DATA if chosen else BUCKET, ObjectPath("other", "shards/"))
@@ -374,3 +421,11 @@ async def test_menus_differ_by_what_is_selected(tmp_path: Path, theme: Theme, qt
         popup = QApplication.activePopupWidget()
         assert popup is not None
         popup.close()
+
+
+async def test_a_storage_class_is_called_as_it_is_sold(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        model = on.view.table.model()
+        row = next(row for row in range(model.rowCount()) if model.index(row, 0).data() == "a.bin")
+        assert model.index(row, CLASS).data() == "Standard"
+        assert class_name("COLD") == "Archive" and class_name("NEW_AND_UNKNOWN") == "NEW_AND_UNKNOWN"

@@ -341,6 +341,7 @@ async def test_a_full_bucket_goes_with_its_name_typed_and_can_be_stopped(
         question = await dialog_of(Question)
         yes = question.findChild(QPushButton, "answer.yes")
         assert isinstance(yes, QPushButton) and not yes.isEnabled()
+        assert not on.view.findChild(RemovalRows).isVisible(), "it waits for the user, and counts no more"
         qtbot.keyClicks(question.typed, "bucket")
         assert yes.isEnabled()
         on.cloud.access.step = asyncio.Event()

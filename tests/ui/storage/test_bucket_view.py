@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
@@ -19,6 +19,7 @@ from traindeck.ui.kit.theme import Theme
 from traindeck.ui.storage.active_list import LIST, PLACE
 from traindeck.ui.storage.bucket_view import BucketView
 from traindeck.ui.storage.object_list import ObjectList
+from traindeck.ui.storage.object_properties import ObjectPropertiesDialogs
 from traindeck.viewmodels.shell.contexts import BUCKET as BUCKET_ROW
 from traindeck.viewmodels.shell.contexts import FOLDER, NOTHING
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
@@ -179,6 +180,19 @@ async def test_what_is_added_to_the_tree_is_in_its_menu_and_knows_the_bucket_one
         assert len(seen) == 3
 
 
+async def test_the_keys_of_properties_open_the_settings_of_a_bucket(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        seen: list[tuple[str, str]] = []
+        nobody: Any = None
+        properties = ObjectPropertiesDialogs(
+            nobody, nobody, nobody, theme, on.cloud.scope, on.user, nobody, lambda *bucket: seen.append(bucket)
+        )
+        on.host.commands.add(*properties.commands(on.host.active))
+        on.select(BUCKET)
+        qtbot.keyClick(on.view.rows, Qt.Key.Key_Return, Qt.KeyboardModifier.AltModifier)
+        assert seen == [("lab", "bucket")]
+
+
 async def test_buckets_are_handed_to_those_who_make_open_and_remove_them(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
@@ -244,15 +258,16 @@ async def test_buttons_and_menu_offer_what_is_possible(tmp_path: Path, theme: Th
         assert not on.host.offered(on.view)["Upload files…"]
 
 
-async def test_five_thousand_objects_come_without_a_stall(
-    tmp_path: Path, theme: Theme, qtbot: QtBot, responsive: Stalls
+@pytest.mark.parametrize("count", [1500, pytest.param(5000, marks=pytest.mark.long)])
+async def test_thousands_of_objects_come_without_a_stall(
+    tmp_path: Path, theme: Theme, qtbot: QtBot, responsive: Stalls, count: int
 ) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         place = on.cloud.storage.root / "many"
 
         def fill(_: object) -> None:
             place.mkdir()
-            for number in range(5000):
+            for number in range(count):
                 (place / f"{number:05}.txt").write_bytes(b"")
 
         await on.cloud.disk.run(fill)
@@ -261,8 +276,8 @@ async def test_five_thousand_objects_come_without_a_stall(
         await until(lambda: "many" in on.names(None))
         on.cloud.storage.page_size = 500
         await on.expand(many)
-        assert on.view.model.rowCount(on.view.model.index_of(many)) == 5000
+        assert on.view.model.rowCount(on.view.model.index_of(many)) == count
         on.view.rows.scrollToBottom()
         await on.cloud.storage.put(b"", many.join("00000.a"))
         on.tree.refresh(many)
-        await until(lambda: on.view.model.rowCount(on.view.model.index_of(many)) == 5001)
+        await until(lambda: on.view.model.rowCount(on.view.model.index_of(many)) == count + 1)

@@ -125,3 +125,20 @@ async def test_another_wish_empties_the_list_and_closing_forgets_the_plan(
         qtbot.keyClick(dialog, Qt.Key.Key_Escape)
         await until(lambda: not [row for row in cloud.transfers.rows() if not row.state.is_over])
         transfers.close()
+
+
+async def test_return_after_the_preview_does_not_close_the_dialog(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    """The button that was pressed cannot be pressed meanwhile: the keyboard went on to Close."""
+    async with FolderCloud(tmp_path / "cloud") as cloud:
+        (tmp_path / "here").mkdir()
+        (tmp_path / "here" / "new").write_bytes(b"new")
+        dialog, _ = opened(cloud, theme, qtbot, User())
+        dialog.folder.setText(str(tmp_path / "here"))
+        dialog.look.setFocus()
+        qtbot.keyClick(dialog.look, Qt.Key.Key_Space)
+        await until(lambda: dialog.begin.isEnabled())
+        focused = dialog.focusWidget()
+        assert focused is not dialog.close_button
+        qtbot.keyClick(focused, Qt.Key.Key_Return)
+        assert dialog.isVisible()
+        dialog.close()

@@ -111,7 +111,7 @@ async def test_a_failure_is_told_with_its_reason(tmp_path: Path, theme: Theme, q
         assert view.trouble.isVisible() and "cannot be reached" in view.trouble.text()
         cloud.transfers._take([replace(row, state=TransferState.FAILED, error=offline())])
         transfers.look()
-        assert cell.data() == "The service cannot be reached."
+        assert cell.data() == "Failed: The service cannot be reached."
         assert "Look at the network." in cell.data(Qt.ItemDataRole.ToolTipRole)
         assert view.trouble.isVisible() and "Look at the network." in view.trouble.text()
         assert not view.grab().isNull()

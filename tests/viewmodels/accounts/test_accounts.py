@@ -11,7 +11,7 @@ from traindeck.domain.accounts.profiles import LAB, NO_PROFILE
 from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.texts import Text
 from traindeck.viewmodels.accounts.accounts import Accounts, is_kept_here
-from traindeck.viewmodels.jobs.job_form import JobForm
+from traindeck.viewmodels.jobs.form.job_form import JobForm
 from traindeck.viewmodels.storage.bucket_tree import BucketTree
 
 

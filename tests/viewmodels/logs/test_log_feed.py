@@ -1,22 +1,29 @@
 from __future__ import annotations
 
-import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from support.folder_cloud import FolderCloud, digits_spec, offline
-from support.waiting import until
+from support.waiting import fail_with, until
+from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.jobs.job import LogChunk, Run, RunState
 from traindeck.domain.texts import CHINESE
 from traindeck.runtime import language
-from traindeck.viewmodels.logs.log_feed import LONGEST_LINE, MOST_LINES, LogBatch, LogFeed, LogText
+from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.tasks import TaskScope
+from traindeck.services.logs.log_document import LogDocument
+from traindeck.services.logs.log_files import LogFile
+from traindeck.services.logs.log_rows import Page
+from traindeck.viewmodels.logs.log_feed import LogFeed
+from traindeck.viewmodels.logs.log_rows import LogRows
 
 if TYPE_CHECKING:
     from support.qt_support import Stalls
@@ -24,30 +31,23 @@ if TYPE_CHECKING:
 RUN = Run("r1", 1, "digits-1", "lab", digits_spec(), RunState.RUNNING, datetime.now(UTC), job_id="job-1")
 
 
-def lines(*pieces: bytes) -> list[str]:
-    text = LogText()
-    return [line for piece in pieces for line in text.feed(piece)] + ([text.open_line] if text.open_line else [])
-
-
 class Screen:
-    """What a view of the feed would show."""
+    """What a view of the feed would show, if all of it were in sight."""
 
     def __init__(self, feed: LogFeed) -> None:
-        self.lines: list[str] = []
-        self.open_line = ""
-        self.skipped = 0
-        self.batches: list[LogBatch] = []
+        self._feed = feed
+        self.cleared = 0
         feed.cleared.connect(self._clear)
-        feed.arrived.connect(self._take)
 
     def _clear(self) -> None:
-        self.lines.clear()
+        self.cleared += 1
 
-    def _take(self, batch: LogBatch) -> None:
-        self.batches.append(batch)
-        self.lines += batch.lines
-        self.skipped += batch.skipped
-        self.open_line = batch.open_line
+    @property
+    def lines(self) -> list[str]:
+        rows = self._feed.lines
+        rows.want(0, len(rows))
+        known = [rows.row(number) for number in rows.numbers(0, len(rows))]
+        return [str(row.mark or row.words) for row in known if row is not None]
 
 
 @asynccontextmanager
@@ -71,60 +71,74 @@ async def grow(cloud: FolderCloud, content: bytes) -> None:
     await cloud.logs.take("r1", "worker-0", LogChunk(content, len(whole)))
 
 
-def test_a_character_cut_in_two_is_put_together() -> None:
-    content = "损失 0.5\n".encode()
-    assert lines(content[:1], content[1:4], content[4:]) == ["损失 0.5"]
-
-
-def test_bytes_that_are_no_text_are_shown_as_such() -> None:
-    assert lines(b"a\xff\xfeb\n") == ["a��b"]
-
-
-def test_a_progress_bar_is_one_line() -> None:
-    assert lines(b"10%\r20%\r", b"30%") == ["30%"]
-    assert lines(b"10%\r20%\r30%\r\nnext\n") == ["30%", "next"]
-
-
-def test_line_ends_of_windows_are_line_ends_even_when_cut() -> None:
-    assert lines(b"one\r", b"\ntwo\r\n") == ["one", "two"]
-
-
-def test_colours_and_control_characters_do_not_reach_the_view() -> None:
-    assert lines(b"\x1b[31mred\x1b[0m\x07 \x1b]0;title\x07end\x00\n") == ["red end"]
-    assert lines("a\u2028b\u2029c\n".encode()) == ["a b c"]
-    assert lines(b"a\tb\n") == ["a\tb"]
-
-
-def test_a_line_of_a_megabyte_is_cut_into_many() -> None:
-    shown = lines(b"x" * 1_000_000, b"\n")
-    assert max(map(len, shown)) <= LONGEST_LINE
-    assert sum(map(len, shown)) == 1_000_000
-
-
-@given(st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z"))), st.lists(st.integers(0, 400)))
-def test_how_the_bytes_are_cut_changes_nothing(written: str, cuts: list[int]) -> None:
-    content = f"{written}\n第二行\nthird".encode()
-    places = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
-    pieces = [content[begin:end] for begin, end in itertools.pairwise(places)]
-    assert lines(*pieces) == [*written.split("\n"), "第二行", "third"]
-
-
 async def test_the_end_of_a_long_log_comes_first(tmp_path: Path) -> None:
     before = b"".join(b"line %d\n" % number for number in range(100_000))
-    async with following(tmp_path, before) as (_, feed, screen):
-        await until(lambda: screen.lines[-1:] == ["line 99999"])
-        assert all(line.startswith("line ") for line in screen.lines)
+    async with following(tmp_path, before) as (_, feed, _screen):
         assert feed.state.size_bytes == len(before)
+        last = feed.lines.rows - 1
+        await until(lambda: feed.lines.want(last, 1) or feed.lines.is_counted)
+        await until(lambda: feed.lines.is_counted)
+        assert feed.lines.rows == 100_000
+        await until(lambda: feed.lines.want(99_990, 10))
+        rows = [feed.lines.row(number) for number in range(99_990, 100_000)]
+        assert [(row.words, row.line) for row in rows] == [(f"line {n}", n + 1) for n in range(99_990, 100_000)]
+
+
+async def test_what_is_in_sight_does_not_wait_for_the_counting_of_the_rest(tmp_path: Path) -> None:
+    before = b"".join(b"line %d\n" % number for number in range(300_000))
+    told: list[str] = []
+    async with following(tmp_path) as (cloud, feed, _screen):
+        other = replace(RUN, id="r2", job_id="j2")
+        await cloud.records.add(other)
+        path = cloud.paths.run_log("r2", "worker-0")
+        path.parent.mkdir(parents=True)
+        path.write_bytes(before)
+        feed.lines.arrived.connect(lambda: told.append("rows"))
+        feed.lines.counted.connect(lambda _: told.append("counted"))
+        feed.lines.changed.connect(lambda: feed.lines.want(len(feed.lines) - 40, 40))
+        feed.show(other)
+        await until(lambda: "counted" in told)
+        assert told[0] == "rows"
+
+
+class SlowDocument(LogDocument):
+    """A disk that takes its time, and does not hear that nobody waits any more."""
+
+    def __init__(self, file: LogFile, go_on: threading.Event) -> None:
+        super().__init__(file)
+        self._go_on = go_on
+
+    def rows_of(self, numbers: Sequence[int]) -> Page:
+        self._go_on.wait()
+        return super().rows_of(numbers)
+
+
+async def test_rows_come_although_those_of_the_log_before_are_still_being_read(tmp_path: Path) -> None:
+    path, go_on = tmp_path / "log", threading.Event()
+    path.write_bytes(b"one\ntwo\n")
+    with closing(BlockingCalls(2, "disk")) as disk:
+        async with TaskScope(fail_with) as scope:
+            lines = LogRows(disk, scope)
+            for document in (SlowDocument(LogFile(path), go_on), LogDocument(LogFile(path))):
+                lines.show(document)
+                lines.take(document.look(CancelToken()))
+                assert not lines.want(0, 2)
+                await asyncio.sleep(0)
+            try:
+                await until(lambda: lines.want(0, 2), 10)
+            finally:
+                go_on.set()
+            lines.show(None)
 
 
 async def test_what_arrives_is_handed_on_with_the_line_still_being_written(tmp_path: Path) -> None:
     async with following(tmp_path, b"epoch 1\n") as (cloud, feed, screen):
         await until(lambda: screen.lines == ["epoch 1"])
         await grow(cloud, b"epoch 2\n 50%\r 60%")
-        await until(lambda: screen.lines == ["epoch 1", "epoch 2"] and screen.open_line == " 60%")
+        await until(lambda: screen.lines == ["epoch 1", "epoch 2", " 60%"])
         await grow(cloud, b"\r100%\n")
-        await until(lambda: screen.lines[-1] == "100%" and screen.open_line == "")
-        assert feed.lines_so_far().lines == ("epoch 1", "epoch 2", "100%")
+        await until(lambda: screen.lines == ["epoch 1", "epoch 2", "100%"])
+        assert feed.lines.standing is not None and feed.lines.standing.ended == 3
 
 
 async def test_a_log_another_program_writes_is_followed_too(tmp_path: Path) -> None:
@@ -145,14 +159,15 @@ async def test_missing_bytes_are_marked_where_they_are_missing(tmp_path: Path) -
 
 
 async def test_what_we_say_in_a_log_is_said_in_the_language_in_use(tmp_path: Path) -> None:
-    async with following(tmp_path) as (cloud, feed, screen):
+    async with following(tmp_path) as (cloud, _, screen):
         await cloud.logs.take("r1", "worker-0", LogChunk(b"begin\n", 6))
         await cloud.logs.take("r1", "worker-0", LogChunk(b"end\n", 2010))
         await until(lambda: len(screen.lines) == 3)
+        english = screen.lines[1]
         language.speak(CHINESE)
-        begin, gap, end = feed.lines_so_far().lines  # what a window of another language begins with
+        begin, gap, end = screen.lines  # what a window of another language begins with
         assert (begin, end) == ("begin", "end")
-        assert gap != screen.lines[1] and "2 kB" in gap and not gap.isascii()
+        assert gap != english and "2 kB" in gap and not gap.isascii()
 
 
 async def test_a_log_that_begins_anew_is_shown_anew(tmp_path: Path) -> None:
@@ -160,16 +175,18 @@ async def test_a_log_that_begins_anew_is_shown_anew(tmp_path: Path) -> None:
         await until(lambda: screen.lines == ["a long first log"])
         await cloud.logs.take("r1", "worker-0", LogChunk(b"new\n", 4))
         await until(lambda: screen.lines[-1:] == ["new"])
-        assert len(screen.lines) == 2
+        assert len(screen.lines) == 2 and "anew" in screen.lines[0]
+        assert screen.cleared == 2, "once when it was shown"
 
 
-async def test_a_flood_is_bounded_and_counted(tmp_path: Path, responsive: Stalls) -> None:
-    async with following(tmp_path) as (cloud, feed, screen):
+async def test_a_flood_costs_no_memory(tmp_path: Path, responsive: Stalls) -> None:
+    async with following(tmp_path) as (cloud, feed, _):
         flood = b"".join(b"step %d loss 0.123\n" % number for number in range(60_000))
         await grow(cloud, flood)
-        await until(lambda: screen.lines[-1:] == ["step 59999 loss 0.123"])
-        assert len(screen.lines) + screen.skipped == 60_000
-        assert len(feed.lines_so_far().lines) <= MOST_LINES
+        await until(lambda: feed.lines.rows == 60_000)
+        for place in range(0, 60_000, 500):
+            await until(lambda place=place: feed.lines.want(place, 100))
+        assert len(feed.lines._rows) <= 5000
 
 
 async def test_while_not_following_new_lines_are_counted(tmp_path: Path) -> None:
@@ -206,3 +223,37 @@ async def test_showing_another_run_leaves_the_first(tmp_path: Path) -> None:
         await grow(cloud, b"more of the first\n")
         await cloud.logs.take("r2", "worker-0", LogChunk(b"second\n", 7))
         await until(lambda: screen.lines == ["second"])
+
+
+class _Service:
+    """What it has of the log of a run."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    async def tail(self) -> LogChunk:
+        return LogChunk(self.content, len(self.content))
+
+    async def part(self, start: int, most_bytes: int) -> bytes:
+        return self.content[start : start + most_bytes]
+
+    async def lines(self, after: str) -> None:
+        return None
+
+
+async def test_while_nothing_can_be_written_the_log_is_shown_from_the_service(tmp_path: Path) -> None:
+    async with following(tmp_path) as (cloud, feed, screen):
+        file, service = cloud.logs.file("r1").path, _Service(b"")
+        file.parent.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.write_bytes(b"")  # so nothing can be made below it
+        for number in (1, 2):
+            service.content += b"epoch %d\n" % number
+            with pytest.raises(LocalTrouble):
+                await cloud.logs.look("r1", "worker-0", service)
+            await until(lambda number=number: screen.lines[number - 1 :] == [f"epoch {number}"])
+        file.parent.unlink()
+        service.content += b"epoch 3\n"
+        await cloud.logs.look("r1", "worker-0", service)
+        await until(lambda: screen.lines == ["epoch 1", "epoch 2", "epoch 3"])
+        assert cloud.logs.is_written("r1", "worker-0") and feed.state.size_bytes == len(service.content)
+        assert file.read_bytes() == service.content

@@ -1,5 +1,6 @@
 """What the journal tells is kept, found again at the next start, and told as new once."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfer, TransferState
 from traindeck.store.events import EventStore
-from traindeck.viewmodels.jobs.run_news import RunNews
+from traindeck.viewmodels.jobs.runs.run_news import RunNews
 from traindeck.viewmodels.shell.events import EventGroup, Events, copied, is_in, topic_of
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, Topic
 from traindeck.viewmodels.shell.notices import KEYS, Notices
@@ -81,6 +82,14 @@ async def test_each_state_of_a_run_is_told_once_also_over_a_restart(tmp_path: Pa
         third.events.load()
         await until(lambda: third.events.is_loaded)
         assert len(third.events.rows) == 3
+
+
+async def test_what_is_being_written_is_waited_for_as_well(tmp_path: Path) -> None:
+    async with start(tmp_path) as at:
+        at.runs.tell(a_run(RunState.RUNNING))
+        for _ in range(3):
+            await asyncio.sleep(0)  # its writing has begun: nothing waits for that any more
+        assert await at.told() == [("“bert” (run 41): Running", "")]
 
 
 async def test_transfers_are_told_of_when_they_end_here(tmp_path: Path) -> None:

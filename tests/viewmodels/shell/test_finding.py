@@ -9,7 +9,8 @@ import pytest
 from traindeck.domain.pinyin import initials
 from traindeck.domain.texts import text
 from traindeck.viewmodels.shell.commands import Command, Commands
-from traindeck.viewmodels.shell.finding import MOST_FOUND, Finder, PaletteEntry, Recent, command_entries
+from traindeck.viewmodels.shell.finding import MOST_FOUND, Finder, PaletteEntry, command_entries
+from traindeck.viewmodels.shell.recent import Recent
 
 
 def nothing() -> None:

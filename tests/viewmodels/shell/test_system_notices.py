@@ -1,21 +1,31 @@
 """What the system tells: each thing once, also over a restart, and only what is wanted and not looked at."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from support.waiting import fail_with
+from support.folder_cloud import FolderCloud
+from support.waiting import fail_with, until
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.resource_use import CPU, NPU, ResourceUse
 from traindeck.domain.settings import NOTICES
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.desktop.notifications import DesktopNotifications, Notification
+from traindeck.services.http.webhook import Webhook
+from traindeck.services.notices.hang_guard import Hang, HangGuard
 from traindeck.store.events import EventStore
+from traindeck.store.notice_outbox import NoticeOutbox
 from traindeck.store.settings import SettingsFile
+from traindeck.viewmodels.jobs.runs.hang_news import HangNews
 from traindeck.viewmodels.shell.events import Events
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, SystemNotice, Topic
 from traindeck.viewmodels.shell.preferences import Preferences
 from traindeck.viewmodels.shell.system_notices import SystemNotices
+from traindeck.viewmodels.shell.webhook_notices import WebhookNotices
 
 RUN = Topic(Subject.RUN, "r1", "work")
 
@@ -92,3 +102,73 @@ async def test_not_what_is_looked_at_nor_what_is_not_wanted(tmp_path: Path) -> N
         at.notices.otherwise.connect(lambda *said: otherwise.append(said))
         at.desktop.shown[0].otherwise()
         assert otherwise == [("“bert” (run 4): Completed", "Because.", RUN)]
+
+
+class Told(Webhook):
+    """Notes what it is to send."""
+
+    def __init__(self, home: Path, calls: BlockingCalls) -> None:
+        super().__init__(lambda: "https://example.com/hook", NoticeOutbox(home / "notices"), calls, calls)
+        self.told: list[Mapping[str, object]] = []
+
+    def tell(self, mark: str, content: Mapping[str, object]) -> None:
+        assert mark == "run r1 Completed"
+        self.told.append(content)
+
+
+async def test_the_webhook_is_told_the_same_once_and_what_is_switched_off_not(tmp_path: Path) -> None:
+    async with bench(tmp_path) as at:
+        with closing(BlockingCalls(1, "webhook")) as calls:
+            hook = Told(tmp_path, calls)
+            async with TaskScope(fail_with) as scope:
+                notices = WebhookNotices(at.events, at.preferences, hook, scope)
+                await at.tell("run r1 Completed")
+                await at.tell("run r1 Completed")
+                await at.tell("keys", SystemNotice.KEYS_REFUSED)
+                at.preferences.choose(NOTICES["run_failed"], False)
+                await at.tell("run r2 Failed", SystemNotice.RUN_FAILED)
+                notices.close()
+    (content,) = hook.told
+    assert {name: content[name] for name in ("kind", "name", "state", "reason", "run")} == {
+        "kind": "run_finished", "name": "bert", "state": "Completed", "reason": "Because.", "run": "r1",
+    }  # fmt: skip
+
+
+async def test_a_hang_is_told_once_also_over_a_restart_and_says_that_nothing_was_done(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    for shown in (1, 0):
+        async with bench(tmp_path) as at, FolderCloud(tmp_path / "cloud") as cloud:
+            guard = HangGuard(
+                cloud.records, cloud.connections, cloud.watch, cloud.logs, cloud.disk, lambda: None, lambda: now
+            )  # fmt: skip
+            news = HangNews(guard, at.journal)
+            run = Run("r1", 4, "bert", "work", JobSpec(name="bert"), RunState.RUNNING, now, job_id="j")
+            for _ in range(2):
+                guard.suspected.tell(Hang(run, now - timedelta(minutes=12), 500))
+            await at.events.flush()
+            assert len(at.desktop.shown) == shown
+            if shown:
+                (notice,) = at.desktop.shown
+                assert "may hang: no output and no activity for 12 minutes" in notice.title
+                assert "does not stop it by itself" in notice.body
+                at.desktop.clicked.tell(notice.key)
+                assert at.clicked == [Topic(Subject.RUN, "r1", "work")]
+            news.close()
+
+
+async def test_a_card_that_is_left_idle_is_told_of_by_what_the_service_measured(tmp_path: Path) -> None:
+    async with bench(tmp_path) as at, FolderCloud(tmp_path / "cloud") as cloud:
+        times = iter(datetime.now(UTC) + timedelta(minutes=minute) for minute in range(1000))
+        guard = HangGuard(
+            cloud.records, cloud.connections, cloud.watch, cloud.logs, cloud.disk, lambda: None, lambda: next(times)
+        )  # fmt: skip
+        news = HangNews(guard, at.journal)
+        run = Run("r1", 4, "bert", "lab", JobSpec(name="bert"), RunState.RUNNING, datetime.now(UTC), job_id="j")
+        await cloud.records.add(run)
+        for minute in range(20):
+            cloud.jobs.used["worker-0"] = ResourceUse({CPU: (80.0,) * minute, NPU: (0.0,) * minute})
+            await guard._look_at_all(timedelta(days=1))
+        await until(lambda: at.desktop.shown)
+        (notice,) = at.desktop.shown
+        assert "has not used its NPU for 6 minutes" in notice.title and "training on the CPU" in notice.body
+        news.close()

@@ -89,6 +89,20 @@ async def test_a_refresh_keeps_the_rows_until_the_new_ones_are_all_there(tmp_pat
         await until(lambda: len(names(tree, DATA)) == 6)
 
 
+async def test_whatever_could_not_be_read_is_read_when_it_may_be(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (cloud, tree):
+        tree.expand(BUCKET)
+        await until(lambda: tree.level(BUCKET).is_known)
+        cloud.storage.trouble = offline()
+        for folder in (BUCKET, DATA):
+            tree.refresh(folder)
+        await until(lambda: all(tree.level(folder).trouble for folder in (BUCKET, DATA)))
+        cloud.storage.trouble = None
+        tree.read_what_failed()
+        await until(lambda: tree.level(DATA).is_known)
+        assert tree.level(BUCKET).trouble is tree.level(DATA).trouble is None
+
+
 async def test_trouble_stays_with_its_folder_and_another_try_mends_it(tmp_path: Path) -> None:
     async with tree_of(tmp_path) as (cloud, tree):
         cloud.storage.trouble = offline()
@@ -114,6 +128,22 @@ async def test_dropped_files_and_folders_go_where_they_were_dropped(tmp_path: Pa
         assert user.asked == [], "nothing is lost by it"
         assert (cloud.storage.root / "bucket/data/code/train.py").is_file()
         assert (tmp_path / "one file.txt").is_file()
+
+
+async def test_a_dropped_folder_can_be_looked_at_as_a_dataset(tmp_path: Path) -> None:
+    async with tree_of(tmp_path) as (_, tree):
+        code, user = code_folder(tmp_path / "code"), Answers(True)
+        told: list[News] = []
+        looked_at: list[Path] = []
+        tree.news.connect(told.append)
+        tree.look_wanted.connect(looked_at.append)
+        for count, source in enumerate((code, code / "train.py"), start=1):
+            tree.upload([source], DATA, user)
+            await until(lambda count=count: len(told) == count)
+        assert told[1].look is None, "one file is no dataset"
+        assert told[0].look is not None
+        told[0].look()
+        assert looked_at == [code]
 
 
 async def test_what_would_be_replaced_is_replaced_only_after_a_question(tmp_path: Path) -> None:
@@ -223,7 +253,7 @@ class Ways:
         return self.way
 
 
-@pytest.mark.parametrize("way", ["pack", "upload", ""])
+@pytest.mark.parametrize("way", ["pack", "upload", "look", ""])
 async def test_many_small_files_may_go_as_a_few_archives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
@@ -236,15 +266,19 @@ async def test_many_small_files_may_go_as_a_few_archives(
     async with tree_of(tmp_path / "cloud") as (cloud, tree):
         tree.expand(DATA)
         user, ways = Answers(True), Ways(way)
+        looked_at: list[Path] = []
+        tree.look_wanted.connect(looked_at.append)
         tree.ask_with(ways)
         tree.upload([folder, tmp_path / "alone.txt"], DATA, user)
         await until(lambda: ways.asked)
         assert not user.asked
         assert ways.asked[0].startswith("Upload 61 files")
         assert ways.advised == ["upload"], "packing is offered, no more"
-        assert ways.asked[-2:] == ["Upload as they are", "Pack into 1 tar shard"]
-        if not way:
+        assert ways.asked[-3:] == ["Upload as they are", "Pack into 1 tar shard", "Look at it first"]
+        if way in ("", "look"):
             await until(lambda: not cloud.transfers.rows())
+            await until(lambda: looked_at == ([folder] if way else []))
+            assert not (cloud.storage.root / "bucket/data/small").exists()
             return
         orders = 1 if way == "upload" else 2
         await until(lambda: [row.state.is_over for row in cloud.transfers.rows()] == [True] * orders)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,12 @@ class TwoAccounts(FolderCloud):
         connection = super()._connect(profile, credentials)
         if profile.name == LAB:
             return connection
-        services = {"training": self.jobs, "settings": connection.settings, "objects": None, "access": self.access}
+        services: dict[str, Any] = {
+            "training": self.jobs,
+            "settings": connection.settings,
+            "objects": None,
+            "access": self.access,
+        }
         return HandMadeConnection(profile, credentials, FolderPlane(self.other), storage=self.other, **services)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from support.folder_cloud import FolderCloud, offline
 from support.waiting import PATIENT_S, until
-from traindeck.domain.storage.objects import Column, ObjectPath
+from traindeck.domain.storage.objects import Column, Look, ObjectPath
+from traindeck.runtime.blocking import CancelToken
 from traindeck.viewmodels.storage import object_browser
 from traindeck.viewmodels.storage.object_browser import ObjectBrowser
 
@@ -247,3 +248,27 @@ async def test_chosen_rows_become_entries(tmp_path: Path) -> None:
         entries = await browser.rows.entries([(0, 0), (2, 3)])
         assert [entry.path.key for entry in entries] == ["data/", "a.bin", "b.txt"]
         assert entries[2].storage_class == "STANDARD"
+
+
+async def test_counts_are_right_again_by_themselves_after_something_was_put_there(tmp_path: Path) -> None:
+    """Where a copy is told of by the folder it went into alone, and where it made new folders on its way."""
+    async with browser_of(tmp_path) as (cloud, browser):
+        await is_at_rest(browser)
+        for folder, key in (("data/", "data/4.txt"), ("data/", "data/new/deep/5.txt"), ("", "fresh/6.txt")):
+            await cloud.storage.put(b"x" * 100, BUCKET.join(key))
+            browser.touched(BUCKET.join(folder) if folder else BUCKET)
+            await until(lambda key=key: key in all_keys(browser))
+        await until(lambda: counts(browser) == {"data/": 5, "fresh/": 1, "more/": 1})
+        await until(lambda: browser.rows.shown.below is not None and browser.rows.shown.below.count == 9)
+
+
+def counts(browser: ObjectBrowser) -> dict[str, int]:
+    rows = [browser.rows.row(rank) for rank in range(browser.rows.shown.count)]
+    return {row.entry.path.key: row.size.count for row in rows if row is not None and row.size is not None}
+
+
+def all_keys(browser: ObjectBrowser) -> set[str]:
+    listing = browser._listing
+    assert listing is not None
+    order = listing.index.order(Look("", "txt"), (), CancelToken())
+    return {row.entry.path.key for row in listing.index.rows(order.ids).values()}

@@ -368,6 +368,10 @@ def test_what_keeps_one_from_getting_on_has_lines_of_its_own() -> None:
     failed = TransferRow(replace(MOVING, id=1, source="one", state=TransferState.FAILED, error=offline()))
     state = TransferListState((well, tried, failed))
     assert summary_words(state) == "2 active"
+    held = TransferRow(replace(MOVING, id=4, state=TransferState.PAUSED))
+    asked = TransferRow(replace(MOVING, id=5, state=TransferState.READY))
+    assert summary_words(TransferListState((well, held, asked, failed))) == "1 active · 2 on hold"
+    assert summary_words(TransferListState((held, failed))) == "1 on hold", "nothing moves"
     assert trouble_words(state, []).startswith("two: ") and trouble_words(state, [1]).startswith("one: ")
     assert trouble_words(TransferListState((well, failed)), []) == "", "what failed long ago is in its row"
     assert trouble_words(TransferListState((failed, well)), []).startswith("one: ")

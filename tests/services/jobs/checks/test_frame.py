@@ -123,7 +123,7 @@ async def test_all_remote_checks_ask_little_enough_to_be_quick_from_afar(
         await checks.check(spec, code, "counted")
         assert len(seen) <= 3, seen
         del seen[:]
-        changed = replace(spec, parameters=(("lr", 0.1),))
+        changed = replace(spec, parameters=(("epochs", 7),))
         again = await checks.check(changed, code, "counted", known=report)
         assert seen == [] and [one.level for one in again.findings] == [one.level for one in report.findings]
         del seen[:]

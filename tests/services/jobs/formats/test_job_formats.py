@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.jobs.test_job_file import specs
+from domain.jobs.form.test_job_file import specs
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.jobs import job_file
-from traindeck.domain.jobs.form_fields import FIELDS
-from traindeck.domain.jobs.job_format import JobFormat
+from traindeck.domain.jobs.form import job_file
+from traindeck.domain.jobs.form.form_fields import FIELDS
+from traindeck.domain.jobs.form.job_format import JobFormat
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Target, Volume, VolumeKind
 from traindeck.services.jobs.formats.job_formats import read_job, write_job
 
@@ -61,8 +61,12 @@ OLD = {
 }
 
 
+def spec_in(source: str) -> JobSpec:
+    return read_job(source).spec
+
+
 def test_a_job_of_ma_cli_is_read() -> None:
-    spec = read_job(MA_CLI)
+    spec = spec_in(MA_CLI)
     assert (spec.name, spec.code_url, spec.boot, spec.nodes) == ("test-job", "obs://your-bucket/code/", "main.py", 2)
     assert spec.inputs == (
         Channel("data_url", "obs://your-bucket/dataset/"),
@@ -71,7 +75,7 @@ def test_a_job_of_ma_cli_is_read() -> None:
     assert spec.parameters == (("epoch", 10), ("lr", "1e-3"), ("id", "007"))
     assert spec.environment == (("ENV1", "a=b"),)
     assert spec.volumes == (Volume(VolumeKind.NFS, "192.168.0.10:/", "/data", read_only=True),)
-    assert read_job(write_job(spec, JobFormat.YAML).content) == spec
+    assert spec_in(write_job(spec, JobFormat.YAML).content) == spec
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,7 @@ def test_what_cannot_be_read_says_why(source: str, said: str) -> None:
 
 
 def test_a_job_of_the_toolkit_is_read_and_written() -> None:
-    spec = read_job(json.dumps(OLD))
+    spec = spec_in(json.dumps(OLD))
     assert (spec.name, spec.description, spec.boot) == (OLD["job_name"], "from the ToolKit", "src/main.py")
     assert spec.code_url == "obs://demo-bucket/code/biggan/"
     assert spec.inputs == (Channel("data_url", "obs://demo-bucket/cat/"),)
@@ -103,12 +107,12 @@ def test_a_job_of_the_toolkit_is_read_and_written() -> None:
     assert spec.parameters == (("batchsize", 4), ("lr", "1e-3"))
     assert spec.flavor == "modelarts.kat1.xlarge"
     written = write_job(spec, JobFormat.TOOLKIT)
-    assert (read_job(written.content), written.lost) == (spec, ())
+    assert (spec_in(written.content), written.lost) == (spec, ())
 
 
 def test_what_a_format_does_not_hold_is_named_and_keys_are_left_out() -> None:
     spec = replace(
-        read_job(json.dumps(OLD)), tags=(("team", "cv"),), environment=(("API_KEY", "abc"), ("ASK", "1")),
+        spec_in(json.dumps(OLD)), tags=(("team", "cv"),), environment=(("API_KEY", "abc"), ("ASK", "1")),
         parameters=(("hf_token", "abc"), ("lr", 1)),
     )  # fmt: skip
     written = write_job(spec, JobFormat.TOOLKIT)
@@ -123,13 +127,13 @@ def test_yaml_and_toml_lose_nothing(spec: JobSpec) -> None:
     for kind in (JobFormat.YAML, JobFormat.TOML):
         written = write_job(spec, kind)
         if not written.masked:
-            assert (read_job(written.content), written.lost) == (spec, ())
+            assert (spec_in(written.content), written.lost) == (spec, ())
 
 
 @given(specs)
 def test_what_the_toolkit_has_no_place_for_is_named_and_the_rest_comes_back(spec: JobSpec) -> None:
     written = write_job(spec, JobFormat.TOOLKIT)
-    back = read_job(written.content)
+    back = spec_in(written.content)
     labels = {field.label for field in FIELDS if getattr(back, field.name) != getattr(spec, field.name)}
     assert written.masked or labels == set(written.lost)
 
@@ -151,13 +155,13 @@ def test_a_job_of_the_toolkit_comes_through_unchanged(
     parameters = [{"label": name, "value": value} for name, value in rows if "key" not in name and "token" not in name]
     config: dict[str, Any] = {"worker_server_num": nodes, "app_url": f"obs:/{code}", "train_url": f"obs:/{out}"}
     document = {"job_name": "x", "config": config | ({"parameter": parameters} if parameters else {})}
-    assert json.loads(write_job(read_job(json.dumps(document)), JobFormat.TOOLKIT).content) == document
+    assert json.loads(write_job(spec_in(json.dumps(document)), JobFormat.TOOLKIT).content) == document
 
 
 def test_every_kind_of_file_is_known_by_what_is_in_it() -> None:
     spec = JobSpec(name="x", target=Target.MODELARTS, flavor="f", stop_after="none", code_folder="")
     for kind in JobFormat:
-        back = read_job("\ufeff\n" + write_job(spec, kind).content)
+        back = spec_in("\ufeff\n" + write_job(spec, kind).content)
         assert (back.name, back.flavor) == ("x", "f")
     assert {field.name for field in fields(JobSpec)} == {field.name for field in FIELDS}
     assert job_file.parse(write_job(spec, JobFormat.TOML).content) == spec

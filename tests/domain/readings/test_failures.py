@@ -1,0 +1,167 @@
+"""Why trainings failed: the right cause, or none."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+import tomllib
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from support.reading_corpora import FAILURES, failure_cases, failure_in, log_of
+from traindeck.domain.readings.evidence import LogPart, lines_of, tracebacks_in
+from traindeck.domain.readings.failure_rules import RuleText, rules_of
+from traindeck.domain.texts import AS_WRITTEN, CHINESE, ENGLISH, speak
+from traindeck.runtime.resources import resource
+from traindeck.services.readings.shipped import failure_rules
+
+FIELD = re.compile(r"\{\w+\}")
+RULES = {rule.id: rule for rule in failure_rules().rules}
+
+
+def cause_found(case: dict[str, Any]) -> str:
+    messages = (case["message"],) if "message" in case else ()
+    failure = failure_in(log_of(case), case.get("exit_code"), *messages)
+    assert failure is not None, case["name"]
+    return failure.rule
+
+
+def test_of_all_failures_nearly_all_have_their_cause_and_almost_none_a_wrong_one() -> None:
+    cases = failure_cases()
+    found = {case["name"]: (cause_found(case), case["cause"]) for case in cases}
+    right = [name for name, (cause, wanted) in found.items() if cause == wanted]
+    wrong = {name: causes for name, causes in found.items() if causes[0] and causes[0] != causes[1]}
+    assert len(cases) >= 160 and len({*found}) == len(cases)
+    assert len(right) >= 0.95 * len(cases), {name: causes for name, causes in found.items() if name not in right}
+    assert len(wrong) <= 2, wrong
+
+
+def test_a_cause_of_the_corpus_is_a_rule_and_most_rules_are_in_the_corpus() -> None:
+    named = Counter(case["cause"] for case in failure_cases())
+    assert {*named} - {""} <= {*RULES}
+    assert len(named) > 0.6 * len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=[*RULES])
+def test_a_rule_says_the_same_in_both_languages(rule: Any) -> None:
+    for words in (rule.title, rule.cause, rule.todo):
+        assert sorted(FIELD.findall(words.english)) == sorted(FIELD.findall(words.chinese))
+        assert words.english and words.chinese
+    assert re.search("[\u4e00-\u9fff]", rule.title.chinese) and rule.actions
+    assert rule.exceptions or rule.lines or rule.messages or rule.exit_codes
+
+
+def test_a_new_rule_needs_no_code() -> None:
+    document = tomllib.loads(resource("readings", "failures.toml").read_text(encoding="utf-8"))
+    log = b"warming up\nflux capacitor drained at 88\n"
+    before = failure_in(log, 1)
+    assert before is not None and not before.is_known
+    words = {
+        "title": ["Drained at {speed}.", "{speed}"],
+        "cause": ["No power.", "没电"],
+        "todo": ["Charge it.", "充电"],
+    }
+    document["rule"].append(
+        {
+            "id": "drained",
+            "line": ["flux capacitor drained at (?P<speed>\\d+)"],
+            "actions": ["edit:parameters"],
+            **words,
+        }
+    )
+    failure = failure_in(log, 1, rules=rules_of(document))
+    assert failure is not None and failure.rule == "drained" and str(failure.title) == "Drained at 88."
+    assert failure.proof is not None and failure.proof.number == 2
+
+
+def test_without_a_rule_it_says_what_was_printed_last_and_no_cause() -> None:
+    failure = failure_in(
+        b'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nOwnError: north\n', 1
+    )
+    assert failure is not None and not failure.is_known and str(failure.cause) == ""
+    assert failure.proof_words == "OwnError: north" and failure.frame == ("a.py", 3)
+    assert failure.traceback[0].startswith("Traceback") and failure.traceback[-1] == "OwnError: north"
+    bare = failure_in(b"bye\n", 3)
+    assert bare is not None and "3" in str(bare.title) and bare.proof is None
+    told = failure_in(b"", None, "the node said nothing")
+    assert told is not None and told.proof_words == "the node said nothing" == told.last_event
+
+
+def test_what_ended_well_has_no_failure() -> None:
+    survived = b'epoch 1 loss 1\nTraceback (most recent call last):\n  File "a.py", line 3\nValueError: bad\n'
+    assert failure_in(survived + b"done\n", 0) is None
+    assert failure_in(b"epoch 1/1 loss 0.5\nfinished\n") is None
+    went_on = b"".join(b"epoch %d loss 0.5\n" % epoch for epoch in range(2, 9))
+    assert failure_in(survived + went_on) is None
+
+
+def test_an_exit_code_is_found_where_the_platform_wrote_it() -> None:
+    failure = failure_in(
+        b"x\n2026-03-02T11:02:44.871+08:00 [ModelArts Service Log] training end with return code: 137\n"
+    )
+    assert failure is not None and failure.rule == "memory" and failure.exit_code == 137
+    assert failure.proof is not None and failure.proof.number == 2
+    for message in (
+        "job failed: worker-0 ended with exit code 139",
+        "作业失败：worker-0 的退出码为 139。",
+        "Exit code 139",
+    ):
+        told = failure_in(b"", None, message)
+        assert told is not None and told.rule == "crash"
+
+
+def test_the_lab_says_which_python_ran_and_the_engine_what_card_there_is() -> None:
+    missing = (
+        b"Traceback (most recent call last):\n  File \"t.py\", line 1\nModuleNotFoundError: No module named 'torch'\n"
+    )
+    here = failure_in(b"t [ModelArts Service Log] training starts with /usr/bin/python3\n" + missing, 1)
+    assert here is not None and here.rule == "missing-module-lab" and "/usr/bin/python3" in str(here.cause)
+    assert "lab.toml" in str(here.todo)
+    cuda = b'Traceback (most recent call last):\n  File "t.py", line 1\nRuntimeError: No CUDA GPUs are available\n'
+    on_gpu, on_ascend = failure_in(cuda, 1), failure_in(cuda, 1, ascend="1")
+    assert on_gpu is not None and on_ascend is not None
+    assert (on_gpu.rule, on_ascend.rule) == ("no-gpu", "cuda-on-ascend")
+
+
+def test_both_languages_are_spoken_and_what_comes_from_a_log_is_made_printable() -> None:
+    words = RuleText("The package {module} is missing.", "缺少 {module} 包。").about({"module": "a\x1b[31mb\u202e"})
+    assert str(words) == "The package a\\x1b[31mb\\u202e is missing."
+    speak(CHINESE, AS_WRITTEN)
+    try:
+        assert str(words).startswith("缺少 a")
+    finally:
+        speak(ENGLISH, AS_WRITTEN)
+
+
+def test_a_traceback_of_a_process_with_its_name_before_each_line() -> None:
+    lines = ("Traceback (most recent call last):", '  File "a.py", line 3, in f', "    g()", "ValueError: x")
+    log = "".join(f"[rank3]: {line}\n" for line in lines).encode()
+    (one,) = tracebacks_in(list(lines_of(LogPart(log))))
+    assert (one.type, one.words, one.frames) == ("ValueError", "ValueError: x", [("a.py", 3)])
+
+
+HOSTILE = [
+    b"a" * 3_000_000,
+    b"Traceback (most recent call last):\n" * 50_000,
+    b'File "' * 200_000,
+    b"(" * 500_000,
+    b"For 'x', " * 100_000,
+    b"\r".join([b"obs " * 400] * 3000),
+    b"\n".join([b"error: hccl obs s3 download node " * 50] * 3000),
+    random.Random(2).randbytes(1_000_000),
+    b"E" * 2000 + b"\n" + b"rank table " * 180 + b"\n" + b"Error: " * 300,
+]
+
+
+@pytest.mark.parametrize("log", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_text_takes_long(log: bytes) -> None:
+    began = time.process_time()
+    failure_in(log, 1)
+    assert time.process_time() - began < 20
+
+
+def test_corpus_and_rules_are_separate_files() -> None:
+    assert resource("readings", "failures.toml").parent != FAILURES

@@ -1,0 +1,62 @@
+"""“Track this number”: found again in the lines that come, whatever the numbers and blanks around it are then."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from traindeck.domain.errors import InvalidInput
+from traindeck.domain.readings.tracking import tracked_number
+
+LINE = "[12:01:07] actor 3: reward=-14.25 buffer 81.5% (max 100)"
+
+
+def found(line: str, selected: str, others: str) -> str | None:
+    begin = line.index(selected)
+    match = re.search(tracked_number(line, begin, begin + len(selected)).expression, others)
+    return match[1] if match else None
+
+
+@pytest.mark.parametrize(
+    ("selected", "value"),
+    [("reward=-14.25", "2.5e-3"), ("14.25", "2.5e-3"), ("buffer 81.5", "7"), ("81", "7"), ("max 100", "250")],
+)
+def test_a_selected_number_is_found_in_the_lines_that_follow(selected: str, value: str) -> None:
+    assert found(LINE, selected, "[12:01:09] actor  17: reward=2.5e-3 buffer   7% (max 250)") == value
+
+
+def test_it_is_called_after_the_words_before_it_or_as_somebody_likes() -> None:
+    begin = LINE.index("81.5")
+    assert tracked_number(LINE, begin, begin + 4).name == "reward buffer"
+    assert tracked_number(LINE, begin, begin + 4, " fill ").name == "fill"
+
+
+def test_without_a_number_it_says_so() -> None:
+    with pytest.raises(InvalidInput):
+        tracked_number("no numbers here at all, none", 3, 9)
+    with pytest.raises(InvalidInput):
+        tracked_number("", 0, 0)
+
+
+@given(st.text(max_size=300), st.integers(0, 300), st.integers(0, 300))
+@example("\N{SUPERSCRIPT TWO}0", 0, 0)
+def test_any_selection_is_a_number_that_is_found_in_its_own_line_or_none(line: str, one: int, other: int) -> None:
+    begin, end = sorted((one, other))
+    try:
+        number = tracked_number(line, begin, end)
+    except InvalidInput:
+        return
+    match = re.search(number.expression, line)
+    assert match is not None and float(match[1]) == float(match[1])
+
+
+def test_no_line_takes_long() -> None:
+    number = tracked_number("a 1 b 2 c 3 d 4 e 5 f 6 g 7 h 8.5 i", 30, 33)
+    began = time.process_time()
+    for line in ("1 " * 2000, "a " * 2000, "9" * 4000, "a 1 b 2 c 3 d 4 " * 250):
+        re.search(number.expression, line)
+    assert time.process_time() - began < 5

@@ -1,0 +1,16 @@
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("files", nargs="+")
+parser.add_argument("rest", nargs="*", default=[])
+parser.add_argument("--gpus", nargs="*", type=int, default=[0])
+parser.add_argument("--milestones", nargs="+", type=int, default=[30, 60, 90])
+parser.add_argument("--size", nargs=2, type=int, metavar=("H", "W"))
+parser.add_argument("--tag", action="append")
+parser.add_argument("--extra", action="extend", nargs="+", default=[])
+parser.add_argument("--resume", nargs="?", const="last", default=None)
+parser.add_argument("--mode", action="store_const", const=3, default=1)
+parser.add_argument("--low", dest="level", action="append_const", const="low")
+parser.add_argument("-v", action="count", default=0)
+parser.add_argument("--version", action="version", version="1.0")
+args = parser.parse_args()

@@ -1,0 +1,2 @@
+WIDTH = 224
+HEIGHT = WIDTH // 2

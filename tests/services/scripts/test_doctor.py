@@ -1,0 +1,116 @@
+"""What the doctor does with code that is strange, large or full of names, and with what a user has silenced."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from support.script_pieces import pieces
+from traindeck.domain.scripts.script_job import AcceleratorKind, Framework, ScriptJob
+from traindeck.services.scripts.arguments import script_arguments
+from traindeck.services.scripts.doctor import examine
+from traindeck.services.scripts.rules.packages import distribution_of, knows_engine
+from traindeck.services.scripts.rules.secrets import without_secrets
+from traindeck.services.scripts.script_tree import read_scripts
+
+JOB = ScriptJob(flavor_kind=AcceleratorKind.ASCEND, cards=8, reaches_internet=False, has_form=True)
+
+
+def found(script: str, job: ScriptJob = JOB, **others: str) -> list[str]:
+    files = {"train.py": script, **others}
+    tree = read_scripts(list(files), lambda path: files[path].encode(), "train.py")
+    return [one.rule for one in examine(tree, job, script_arguments(tree)).findings]
+
+
+def test_names_that_lead_to_names_are_followed_once() -> None:
+    """Each of them is given twice by the one before: 2 to the 40th ways."""
+    lines = ["a0 = 'obs://bucket/' + str(1)"]
+    lines += [f"a{n} = a{n - 1} + a{n - 1}\nif a{n}: a{n} = a{n - 1} + b{n - 1}\nb{n} = a{n}" for n in range(1, 40)]
+    began = time.process_time()
+    found("b0 = ''\n" + "\n".join(lines) + "\nif a39: open(a39)\n")
+    assert time.process_time() - began < 5
+
+
+def test_long_lines_are_searched_at_once() -> None:
+    began = time.process_time()
+    for line in ("0123456789" * 10_000, "a1_" * 30_000, "token" * 20_000, "https://" + "a:" * 20_000):
+        without_secrets(line)
+    assert time.process_time() - began < 2
+
+
+def test_a_name_that_is_given_itself_ends() -> None:
+    assert found("a = b\nb = a\nx = x + 'y'\nopen(a)\nopen(x)\n") == []
+
+
+def test_deep_code_is_said_to_be_unread_and_the_rest_is_read() -> None:
+    assert "interactive" in found("input()\n", helper="x = " + "(" * 60 + "1" + ")" * 60)
+
+
+def test_a_silenced_rule_is_listed_and_no_longer_counts() -> None:
+    piece = next(one for one in pieces("faulty") if one.name == "open_obs")
+    job = replace(piece.job, silenced=frozenset({"obs-path-opened"}))
+    report = piece.examined(job)
+    assert not report.is_red and [one.rule for one in report.silenced] == ["obs-path-opened"]
+    assert report.document()["findings"][-1]["silenced"] is True  # type: ignore[index]
+    assert piece.examined().is_red
+
+
+def test_one_place_is_told_once_and_many_places_are_bounded() -> None:
+    lines = "import torch\n" + "x = torch.zeros(1).cuda().cuda()\n" * 300
+    assert found(lines).count("cuda-on-ascend") == 100
+
+
+def test_time_ends_the_search_and_is_told() -> None:
+    files = {"train.py": b"import a, b, c\ninput()\n", "a.py": b"", "b.py": b"", "c.py": b""}
+    ticks = iter(range(0, 1000, 3))
+    tree = read_scripts(list(files), files.__getitem__, "train.py")
+    report = examine(tree, JOB, script_arguments(tree), clock=lambda: float(next(ticks)))
+    told = " ".join(map(str, report.not_read))
+    assert "took too long" in told and "files were not checked" in told
+
+
+@pytest.mark.parametrize(
+    ("version", "framework", "number"),
+    [
+        ("pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64", Framework.PYTORCH, (1, 8, 0)),
+        ("mindspore_2.2.12-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt3p", Framework.MINDSPORE, (2, 2, 12)),
+        ("TF-1.15-python3.7-aarch64", Framework.TENSORFLOW, (1, 15)),
+        ("local-python", Framework.UNKNOWN, ()),
+    ],
+)
+def test_an_engine_says_what_it_is(version: str, framework: Framework, number: tuple[int, ...]) -> None:
+    job = ScriptJob(engine_version=version)
+    assert (job.framework, job.framework_version) == (framework, number)
+    assert job.is_ascend == ("aarch64" in version) and knows_engine(version) == (framework is not Framework.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("cv2", "opencv-python"), ("PIL", "Pillow"), ("sklearn", "scikit-learn"), ("yaml", "PyYAML"), ("timm", "timm"),
+     ("some_thing", "some-thing")],
+)  # fmt: skip
+def test_an_import_has_the_name_that_pip_knows(name: str, line: str) -> None:
+    assert distribution_of(name) == line
+
+
+@pytest.mark.parametrize("line", [
+    "tokenizer = 'bert-base-uncased-v2-2019'", "max_tokens = 4096", "password = getpass()",
+    "token = os.environ['TOKEN']", "secret_key: <your secret key>", "password = ''",
+    "key = 'kP9vX2mQ7rT4wZ8yB3nC6dF1gH5jL0sA2eU4iO7p'",
+    "url = 'https://example.org/a@b'", "sk = load('model-2024-05-01.pkl')", "access_key = args.access_key_2",
+])  # fmt: skip
+def test_what_is_no_secret_is_shown(line: str) -> None:
+    assert without_secrets(line) == line
+
+
+@pytest.mark.parametrize("line", [
+    "sk = '{}'", "'secret_key': \"{}\",", "os.environ['SECRET_ACCESS_KEY'] = '{}'", "mox.file.set_auth(ak=a, sk='{}')",
+    "API_TOKEN={}", "  auth_token: {}", "wandb.login(key='{}')", "# old password = '{}'",
+    "requests.get('https://me:{}@example.org/x')", "--password='{}'",
+])  # fmt: skip
+def test_a_secret_is_never_shown(line: str) -> None:
+    value = "kP9vX2mQ7rT4wZ8yB3nC6dF1g"
+    shown = without_secrets(line.format(value))
+    assert value not in shown and "••••••" in shown

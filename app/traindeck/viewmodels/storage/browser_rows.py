@@ -75,7 +75,7 @@ class BrowserRows(QObject):
         self._kept: tuple[int, ...] = ()
         self._target = ""
         self.top_wanted = ""
-        """What was at the top when this place was left: it is there in each order, until somebody does something here."""
+        """What was at the top when this place was left: in each order it is there, until somebody acts here."""
         self._invalidated = asyncio.Event()
         self._missed = asyncio.Event()
 

@@ -72,6 +72,7 @@ class Docks(QObject):
         self._titles: dict[str, DockTitle] = {}
         self._makes: dict[str, Make] = {}
         self._due: list[str] = []
+        self._loose: dict[str, QWidget] = {}
         self._half_made: set[str] = set()
         self._lost_keys_to = ""
         self._making = QTimer(self, singleShot=True, interval=0)
@@ -92,15 +93,20 @@ class Docks(QObject):
             self._make_soon(panel_id)
 
     def prepare(self, panel_id: str) -> bool:
-        """Make what is in this dock, and no more; False: there is nothing to make, or it was made.
+        """A step of making what is in this dock, and no more; False: none is left, or nothing is to be made.
 
-        Putting it into its dock, where it is styled and laid out, costs as much again: in a turn of its own.
+        To make it, to give it its parent, which styles it, and to put it into its dock, which lays it out, cost as
+        much as each other: each in a turn of its own.
         """
         make = self._makes.get(panel_id)
         if make is None or panel_id in self._half_made:
             return False
-        widget = make()
-        widget.setParent(self._window)  # which may go before it is in its dock
+        if (widget := self._loose.pop(panel_id, None)) is None:
+            widget = self._loose[panel_id] = make()
+            self._window.destroyed.connect(widget.deleteLater)  # it may go before it has its parent
+            self._makes[panel_id] = lambda: self._loose.pop(panel_id)
+            return True
+        widget.setParent(self._window)
         self._makes[panel_id] = lambda: widget
         self._half_made.add(panel_id)
         return True

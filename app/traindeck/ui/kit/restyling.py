@@ -13,7 +13,7 @@ _AT_ONCE = 150  # widgets taken out of a style, or brought under one, in one tur
 _IS_STYLED = Qt.WidgetAttribute.WA_WState_Polished
 _HAS_OWN = Qt.WidgetAttribute.WA_SetStyle  # Qt tells such a widget nothing of the style of the program
 
-Act = Callable[[], object]
+Turn = Callable[[], object]
 
 
 class Restyling(QObject):
@@ -29,11 +29,11 @@ class Restyling(QObject):
         self._application = application
         self._to_undress: list[QWidget] = []
         self._bare: list[QWidget] = []
-        self._acts: list[Act] = []
+        self._acts: list[Turn] = []
         self._turns = QTimer(self, interval=0)
         self._turns.timeout.connect(self._next)
 
-    def change(self, acts: Sequence[Act]) -> None:
+    def change(self, acts: Sequence[Turn]) -> None:
         """At once where there is little that nobody sees; else `acts` are done in turns of their own, soon."""
         self._acts = [*acts]
         self._to_undress = [widget for widget in self._application.allWidgets() if _is_put_off(widget)]

@@ -286,9 +286,10 @@ def _in_use(program: Program, scope: TaskScope, start: _Start, left_open: LeftOp
             fresh = Workspace(Shell(window, theme, scope, start.request_quit), models)
             await fresh.build()
             for panel_id in old.window.panels_made():
-                for step in (window.prepare_panel, window.prepare_panel, window.panel):
-                    step(panel_id)
+                for _ in iter(partial(window.prepare_panel, panel_id), False):
                     await asyncio.sleep(0)
+                window.panel(panel_id)
+                await asyncio.sleep(0)
             program.workspace = fresh
             await fresh.reopen(pages)
             fresh.start(pages.syncs)

@@ -28,6 +28,7 @@ from traindeck.runtime.files import local_error
 from traindeck.runtime.language import speak, system_language
 from traindeck.runtime.meeting_place import is_somebody_there, meeting_place
 from traindeck.runtime.resources import resource
+from traindeck.runtime.spare_memory import keep_giving_back
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.paths import Paths
 from traindeck.store.settings import SettingsFile
@@ -184,6 +185,7 @@ async def _main(
         scope.start("watch the runs", core.watch.run)
         scope.start("settle open submissions", core.submission.settle)
         scope.start("take up transfers", core.transfers.take_up)
+        scope.start("give memory back", partial(keep_giving_back, core.disk))
         status = await _until_stopped(program, scope, guest)
         left_open.close()
         program.workspace.window.save_layout()

@@ -29,7 +29,7 @@ _ROOMS = (
 )  # fmt: skip
 _SERVICES = (
     "services.accounts.profiles", "services.previews.reading", "services.storage.text_editing",
-    "services.jobs.checks.job_checks", "services.jobs.checks.service_facts", "assembly.lab_pythons",
+    "assembly.lab_pythons",
     "services.datasets.datasets", "services.datasets.loaders", "services.jobs.billing", "services.jobs.choices",
     "services.jobs.formats.reading", "services.scripts.fix_files", "services.http.webhook",
     "services.notices.hang_guard", "services.logs.project_copies",

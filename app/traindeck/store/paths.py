@@ -55,6 +55,10 @@ class Paths:
         """What rules have done about its log."""
         return self.run(run_id) / "log" / "rules.json"
 
+    def run_phases(self, run_id: str) -> Path:
+        """Where the time of it went."""
+        return self.run(run_id) / "phases.json"
+
     def make(self) -> AppError | None:
         """Create the folder for the owner alone; the answer is why nothing can be written in one that is there.
 

@@ -64,6 +64,15 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """A button of a piece of news that asks something; the news stays until it is acted on or is withdrawn."""
+
+    id: str
+    words: Text
+    act: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Happening:
     """One piece of news."""
 
@@ -80,11 +89,18 @@ class Happening:
     retry: Callable[[], None] | None = None
     look: Callable[[], None] | None = None
     """Looks at the dataset that this is about."""
+    answers: tuple[Answer, ...] = ()
+    """What the user can say to it: it stands until it is withdrawn."""
     is_quiet: bool = False
     """For the record only: it is in sight elsewhere."""
     notice: SystemNotice | None = None
     mark: str = ""
     """Told once for good: who keeps what happened passes over a second one, also after a restart."""
+
+    @property
+    def stays(self) -> bool:
+        """In sight until somebody takes it away."""
+        return self.kind is NewsKind.FAILED or bool(self.answers)
 
 
 class Journal(QObject):
@@ -92,6 +108,8 @@ class Journal(QObject):
 
     told = Signal(object)
     """A Happening."""
+    withdrawn = Signal(str)
+    """What was asked under this name needs no answer any more."""
     undo_changed = Signal()
     """`last_undoable` is another one."""
 
@@ -123,6 +141,7 @@ class Journal(QObject):
         undo: Callable[[], None] | None = None,
         retry: Callable[[], None] | None = None,
         look: Callable[[], None] | None = None,
+        answers: tuple[Answer, ...] = (),
         is_quiet: bool = False,
         notice: SystemNotice | None = None,
         mark: str = "",
@@ -139,6 +158,7 @@ class Journal(QObject):
             undo=undo,
             retry=retry,
             look=look,
+            answers=answers,
             is_quiet=is_quiet,
             notice=notice,
             mark=mark,
@@ -161,6 +181,10 @@ class Journal(QObject):
     ) -> None:
         """What was asked for is carried out: the most frequent news."""
         self.tell(NewsKind.DONE, title, topic=topic, undo=undo, look=look)
+
+    def withdraw(self, name: str) -> None:
+        """What was asked under this name is answered, or no longer holds."""
+        self.withdrawn.emit(name)
 
     def undo(self, number: int) -> None:
         """Take back what this one told of; once only."""

@@ -17,6 +17,7 @@ from traindeck import __version__
 from traindeck.domain.errors import AppError, ClockOff, DiskFull, KeysRefused, Unexpected
 from traindeck.domain.texts import Text
 from traindeck.viewmodels.shell.journal import Happening, Journal, NewsKind, Topic
+from traindeck.viewmodels.shell.telling import is_told_at_once
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,7 @@ class Notices(QObject):
         self._retries: dict[str, Callable[[], None]] = {}
         self._mendings: dict[str, Mending] = {}
         self.journal.told.connect(self._on_told)
+        self.journal.withdrawn.connect(self._on_withdrawn)
         self._arrived.connect(self._crash)  # from any thread to this one
 
     # conditions
@@ -167,16 +169,22 @@ class Notices(QObject):
     def dismiss(self, number: int) -> None:
         self._take_away(lambda toast: toast.number == number)
 
-    def _on_told(self, happening: Happening) -> None:
-        if happening.is_quiet or happening.kind in (NewsKind.BEGAN, NewsKind.OVER):
-            return
+    def show(self, happening: Happening) -> None:
+        """As a toast."""
         if happening.name:
             self._toasts = [toast for toast in self._toasts if toast.name != happening.name]
         self._toasts = [*self._toasts, happening]
         while len(self._toasts) > MOST_TOASTS:
-            least = next((toast for toast in self._toasts if toast.kind is not NewsKind.FAILED), self._toasts[0])
+            least = next((toast for toast in self._toasts if not toast.stays), self._toasts[0])
             self._toasts.remove(least)
         self.toasts_changed.emit()
+
+    def _on_told(self, happening: Happening) -> None:
+        if is_told_at_once(happening):
+            self.show(happening)
+
+    def _on_withdrawn(self, name: str) -> None:
+        self._take_away(lambda toast: toast.name == name)
 
     def _take_away(self, is_meant: Callable[[Happening], bool]) -> None:
         left = [toast for toast in self._toasts if not is_meant(toast)]

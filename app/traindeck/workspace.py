@@ -181,7 +181,7 @@ class Models:
         kept = partial(self.preferences.value, EVENTS_KEPT)
         self.events = Events(core.events, notices.journal, scope, kept)
         self.system_notices = SystemNotices(self.events, self.preferences, core.notifications, notices, scope)
-        self.hangs = HangNews(self._hang_guard(core), notices.journal, scope)
+        self.hangs = HangNews(self._hang_guard(core), notices, scope)
         self.rules = RuleNews(core.rules, notices.journal, scope)
         webhook = core.webhook(self.preferences.value)
         self.webhook_notices = WebhookNotices(self.events, self.preferences, webhook, scope)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from traindeck.domain.errors import Unreachable
 from traindeck.domain.texts import text
 from traindeck.runtime.language import speak
 from traindeck.ui.shell import toasts
-from traindeck.viewmodels.shell.journal import Answer, NewsKind, Subject, Topic
+from traindeck.viewmodels.shell.journal import NewsKind, Subject, Topic
 
 RUN = Topic(Subject.RUN, "r1")
 _DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
@@ -173,32 +172,17 @@ async def test_no_part_of_it_is_a_window_of_its_own(qapp: QApplication, tmp_path
         assert at.window.isActiveWindow()
 
 
-async def test_a_question_stands_with_its_answers_and_takes_no_keys(qapp: QApplication, tmp_path: Path) -> None:
-    async with framed(qapp, tmp_path) as at:
-        at.window.resize(960, 600)
-        at.window.show()
-        at.window.show_dock("runs")
-        focused, said = at.window.focusWidget(), list[str]()
-        answers = tuple(Answer(id, text(id.capitalize()), partial(said.append, id)) for id in ("stop", "wait"))
-        title = text("“{name}” may hang.", name="a-job-with-a-name-that-is-rather-long-2026")
-        at.notices.journal.tell(
-            NewsKind.NOTE, title, text("Stop it, or wait."), name="hang", answers=answers, topic=RUN
-        )
-        await until(lambda: at.toasts.shown)
-        (toast,) = at.toasts.shown
-        timer = toast.findChild(QTimer)
-        assert timer is not None and not timer.isActive()
-        assert at.window.focusWidget() is focused
-        assert texts_cut(at.toasts) == []
-        at.toasts.take_focus()
-        QTest.keyClick(toast.close_it, Qt.Key.Key_Backtab)
-        QTest.keyClick(toast.show_it, Qt.Key.Key_Backtab)
-        QTest.keyClick(toast.answers["wait"], Qt.Key.Key_Space)
-        toast.answers["stop"].click()
-        assert said == ["wait", "stop"] and len(at.toasts.shown) == 1
-        at.notices.journal.withdraw("hang")
-        await until(lambda: at.toasts.shown == [])
-        assert at.window.focusWidget() is focused
+async def test_the_end_of_a_run_goes_by_itself_for_the_list_of_runs_has_it(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toasts, "_PER_LETTER_MS", 0)
+    monkeypatch.setattr(toasts, "SHOWN_MS", 5)
+    async with active_frame(qapp, tmp_path) as at:
+        QCursor.setPos(at.window.mapToGlobal(at.window.rect().topLeft()))
+        failed = at.notices.journal.tell(NewsKind.FAILED, text("“a” failed."), topic=RUN, is_quiet=True)
+        at.notices.show(failed)
+        at.notices.journal.tell(NewsKind.FAILED, text("Not saved."))
+        await until(lambda: [toast.title.text() for toast in at.toasts.shown] == ["Not saved."])
 
 
 async def test_a_toast_of_another_window_is_shown_in_the_next_one(qapp: QApplication, tmp_path: Path) -> None:

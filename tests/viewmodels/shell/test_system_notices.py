@@ -225,12 +225,14 @@ async def test_a_hang_is_told_once_also_over_a_restart_and_says_that_nothing_was
     for shown in (1, 0):
         async with bench(tmp_path) as at, FolderCloud(tmp_path / "cloud") as cloud:
             guard = guard_of(cloud, lambda: now)
-            news = HangNews(guard, at.journal, at.scope)
+            news = HangNews(guard, at.window, at.scope)
             for _ in range(2):
                 guard.suspected.tell(Hang(a_run(), now - timedelta(minutes=12), 500))
             await at.events.flush()
             assert len(at.desktop.shown) == shown
-            assert len(at.toasts) == 1, "as long as nobody answers, it stands in the window"
+            assert len(at.window.conditions) == 1 and at.toasts == [], (
+                "as long as nobody answers, it stands in the window"
+            )
             if shown:
                 (notice,) = at.desktop.shown
                 assert "may hang: no output and no activity for 12 minutes" in notice.title
@@ -244,36 +246,38 @@ async def test_a_hang_is_answered_with_stop_or_wait_in_the_window_and_on_the_des
     now = datetime.now(UTC)
     async with bench(tmp_path) as at, FolderCloud(tmp_path / "cloud") as cloud:
         guard = guard_of(cloud, lambda: now)
-        news = HangNews(guard, at.journal, at.scope)
+        news = HangNews(guard, at.window, at.scope)
         stops: list[str] = []
         news.stop_wanted.connect(stops.append)
         guard.suspected.tell(Hang(a_run(), now - timedelta(minutes=12), 500))
         await at.events.flush()
-        (notice,), (toast,) = at.desktop.shown, at.window.toasts
+        (notice,), (asked,) = at.desktop.shown, at.window.conditions
         assert notice.buttons == (("stop", "Stop…"), ("wait", "Wait"))
-        stop, wait = toast.answers
+        assert (asked.is_error, asked.topic) == (False, Topic(Subject.RUN, "r1", "work"))
+        stop, wait = asked.answers
         stop.act()
-        assert stops == ["r1"] and at.window.toasts == (toast,), "it is asked before it is stopped, and may not be"
+        assert stops == ["r1"] and at.window.conditions == (asked,), "it is asked before it is stopped, and may not be"
         wait.act()
         await until(lambda: at.toasts == ["“bert” (run 4): the next notice comes in 10 minutes at the earliest."])
-        assert at.desktop.taken_away == [notice.key]
+        assert at.desktop.taken_away == [notice.key] and at.window.conditions == ()
+        assert NewsKind.OVER not in [one.kind for one in at.journal.entries], "it may hang still"
 
-        guard.suspected.tell(Hang(a_run(), now - timedelta(minutes=22), 500, waits=1))
+        guard.suspected.tell(Hang(a_run(), now - timedelta(minutes=12), 500, waits=1))
         await at.events.flush()
         again = at.desktop.shown[1]
         at.desktop.click(again.key, "stop")
         assert stops == ["r1", "r1"] and at.clicked == []
         # Somebody stopped it.
         guard.watch.changed.tell(replace(a_run(), state=RunState.TERMINATED))
-        assert not any(toast.answers for toast in at.window.toasts)
+        assert at.window.conditions == ()
         guard.unused.tell(CardUnused(a_run(), "NPU", 6))
         await at.events.flush()
         at.desktop.click(at.desktop.shown[2].key, "wait")
         await until(lambda: RunWaits(cloud.paths.run_waits).of("r1", "unused") is not None)
-        assert not any(toast.answers for toast in at.window.toasts)
+        assert at.window.conditions == ()
         guard.suspected.tell(Hang(a_run(), now - timedelta(minutes=22), 900))
         guard.refuted.tell(Suspected("r1", Suspicion.HANGS))
-        assert not any(toast.answers for toast in at.window.toasts)
+        assert at.window.conditions == ()
         news.close()
 
 
@@ -320,7 +324,7 @@ async def test_a_card_that_is_left_idle_is_told_of_by_what_the_service_measured(
     async with bench(tmp_path) as at, FolderCloud(tmp_path / "cloud") as cloud:
         now = datetime.now(UTC)
         guard = guard_of(cloud, lambda: now)
-        news = HangNews(guard, at.journal, at.scope)
+        news = HangNews(guard, at.window, at.scope)
         await cloud.records.add(a_run("lab"))
         card: tuple[float, ...] = ()
 
@@ -343,5 +347,5 @@ async def test_a_card_that_is_left_idle_is_told_of_by_what_the_service_measured(
         await minutes(3)
         assert "has not used its NPU for 29 minutes" in at.desktop.shown[1].title
         await minutes(2, 40.0)
-        assert not any(toast.answers for toast in at.window.toasts), "it uses it now"
+        assert at.window.conditions == (), "it uses it now"
         news.close()

@@ -27,7 +27,7 @@ Jump = Callable[[Topic], None]
 
 
 class Toast(QFrame):
-    """One piece of news. A failure or a question stays until somebody takes it away; all else goes by itself."""
+    """One piece of news. A failure that is nowhere else stays until somebody takes it away; all else goes by itself."""
 
     def __init__(self, happening: Happening, notices: Notices, theme: Theme, jump: Jump, parent: QWidget) -> None:
         super().__init__(parent)
@@ -44,9 +44,8 @@ class Toast(QFrame):
         self.retry = push_button(say("Try again"), self._retry)
         self.look = push_button(say("Look at the dataset"), self._look)
         self.show_it = push_button(say("Show"), lambda: self._jump(jump))
-        self.answers = {answer.id: push_button(say(answer.words), answer.act) for answer in happening.answers}
         self.close_it = tool_button("close", say("Dismiss this message"), self._dismiss)
-        buttons = (self.details, self.undo, self.retry, self.look, *self.answers.values(), self.show_it, self.close_it)
+        buttons = (self.details, self.undo, self.retry, self.look, self.show_it, self.close_it)
         for button in buttons:
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the mouse leaves the keyboard where it is
         middle = Qt.AlignmentFlag.AlignVCenter

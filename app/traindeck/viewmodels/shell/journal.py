@@ -65,7 +65,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A button of a piece of news that asks something; the news stays until it is acted on or is withdrawn."""
+    """A button of a condition that asks something, in its banner and in the notification of the desktop."""
 
     id: str
     words: Text
@@ -90,7 +90,7 @@ class Happening:
     look: Callable[[], None] | None = None
     """Looks at the dataset that this is about."""
     answers: tuple[Answer, ...] = ()
-    """What the user can say to it: it stands until it is withdrawn."""
+    """What the user can say to it."""
     is_quiet: bool = False
     """For the record only: it is in sight elsewhere."""
     notice: SystemNotice | None = None
@@ -99,8 +99,8 @@ class Happening:
 
     @property
     def stays(self) -> bool:
-        """In sight until somebody takes it away."""
-        return self.kind is NewsKind.FAILED or bool(self.answers)
+        """As a toast, until somebody takes it away; what is to be seen elsewhere goes by itself."""
+        return self.kind is NewsKind.FAILED and not self.is_quiet
 
 
 class Journal(QObject):
@@ -108,8 +108,6 @@ class Journal(QObject):
 
     told = Signal(object)
     """A Happening."""
-    withdrawn = Signal(str)
-    """What was asked under this name needs no answer any more."""
     undo_changed = Signal()
     """`last_undoable` is another one."""
 
@@ -181,10 +179,6 @@ class Journal(QObject):
     ) -> None:
         """What was asked for is carried out: the most frequent news."""
         self.tell(NewsKind.DONE, title, topic=topic, undo=undo, look=look)
-
-    def withdraw(self, name: str) -> None:
-        """What was asked under this name is answered, or no longer holds."""
-        self.withdrawn.emit(name)
 
     def undo(self, number: int) -> None:
         """Take back what this one told of; once only."""

@@ -48,7 +48,7 @@ class SystemNotices(QObject):
         self._notices = notices
         self._told: dict[str, Happening] = {}
         events.news.connect(self._on_news)
-        notices.journal.withdrawn.connect(self._on_withdrawn)
+        notices.cleared.connect(self._on_cleared)
         self._stop_listening = desktop.clicked.add(self._on_clicked)
         scope.start("show notifications", desktop.run)
 
@@ -83,7 +83,7 @@ class SystemNotices(QObject):
         if not is_told and in_the_window(happening) is Teller.WINDOW:
             self._notices.show(happening)
 
-    def _on_withdrawn(self, name: str) -> None:
+    def _on_cleared(self, name: str) -> None:
         for key in [key for key, happening in self._told.items() if happening.name == name]:
             del self._told[key]
             self._desktop.take_away(key)

@@ -17,12 +17,8 @@ class Teller(Enum):
 
 
 def is_told_at_once(happening: Happening) -> bool:
-    """As a toast, wherever the user looks; what is worth a notice is told once, and waits for the record of that.
-
-    A question is the exception: as long as nobody answers it, it stands in the window, also after a restart.
-    """
-    is_state = happening.kind in (NewsKind.BEGAN, NewsKind.OVER)
-    return not (happening.is_quiet or is_state) and (happening.notice is None or bool(happening.answers))
+    """As a toast, wherever the user looks; what is worth a notice is told once, and waits for the record of that."""
+    return not (happening.is_quiet or _has_banner(happening)) and happening.notice is None
 
 
 def teller_of(happening: Happening, *, is_wanted: bool, is_in_front: bool, is_in_sight: bool) -> Teller:
@@ -36,6 +32,9 @@ def teller_of(happening: Happening, *, is_wanted: bool, is_in_front: bool, is_in
 
 
 def in_the_window(happening: Happening) -> Teller:
-    """A condition has its banner, and a question is there already."""
-    is_there = happening.kind in (NewsKind.BEGAN, NewsKind.OVER) or is_told_at_once(happening)
-    return Teller.NOBODY if is_there else Teller.WINDOW
+    """A condition has its banner there, as long as it holds."""
+    return Teller.NOBODY if _has_banner(happening) else Teller.WINDOW
+
+
+def _has_banner(happening: Happening) -> bool:
+    return happening.kind in (NewsKind.BEGAN, NewsKind.OVER)

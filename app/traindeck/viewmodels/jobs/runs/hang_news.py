@@ -12,27 +12,28 @@ from traindeck.domain.texts import count_text, text
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.notices.hang_guard import Hang, HangGuard, Suspected, Suspicion
 from traindeck.services.notices.unused_cards import CardUnused
-from traindeck.viewmodels.shell.journal import Answer, Journal, NewsKind, Subject, SystemNotice, Topic
+from traindeck.viewmodels.shell.journal import Answer, NewsKind, Subject, SystemNotice, Topic
+from traindeck.viewmodels.shell.notices import Notices
 
 
 class HangNews(QObject):
     """The mark of each is how much it had said: the same hang is told of once, also after a restart.
 
-    The question stands in the window until it is answered or nobody asks any more.
+    The question is a condition of the window: it stands until it is answered, the run goes on, or is over.
     """
 
     stop_wanted = Signal(str)
     """The id of a run: the user is to confirm that it is stopped."""
 
-    def __init__(self, guard: HangGuard, journal: Journal, scope: TaskScope) -> None:
+    def __init__(self, guard: HangGuard, notices: Notices, scope: TaskScope) -> None:
         super().__init__()
         self._guard = guard
-        self._journal = journal
+        self._notices = notices
         self._scope = scope
         self._stop_listening = (
             guard.suspected.add(self._on_hang),
             guard.unused.add(self._on_unused),
-            guard.refuted.add(self._withdraw),
+            guard.refuted.add(self._clear),
             guard.watch.changed.add(self._on_run),
         )
 
@@ -50,16 +51,16 @@ class HangNews(QObject):
     def _on_run(self, run: Run) -> None:
         if not run.state.can_stop:
             for of in Suspicion:
-                self._withdraw(Suspected(run.id, of))
+                self._clear(Suspected(run.id, of))
 
     def _ask(self, news: RunNotice, of: Suspicion) -> None:
         run = news.run
         suspected = Suspected(run.id, of)
-        self._journal.tell(
-            NewsKind.NOTE,
+        self._notices.hold(
+            _name(suspected),
             news.title,
             news.hint,
-            name=_name(suspected),
+            is_error=False,
             topic=Topic(Subject.RUN, run.id, run.profile),
             answers=(
                 Answer("stop", text("Stop…"), partial(self.stop_wanted.emit, run.id)),
@@ -70,23 +71,25 @@ class HangNews(QObject):
         )
 
     def _wait(self, run: Run, suspected: Suspected) -> None:
-        self._withdraw(suspected)
+        self._notices.withdraw(_name(suspected))
         self._scope.start(f"wait for {_name(suspected)}", partial(self._put_off, run, suspected))
 
     async def _put_off(self, run: Run, suspected: Suspected) -> None:
         period = await self._guard.postpone(suspected)
-        self._journal.done(
+        self._notices.journal.tell(
+            NewsKind.DONE,
             count_text(
                 "“{name}” (run {number}): the next notice comes in {count} minute at the earliest.",
                 "“{name}” (run {number}): the next notice comes in {count} minutes at the earliest.",
                 max(1, round(period.total_seconds() / 60)),
                 name=job_name(run),
                 number=run.number,
-            )
+            ),
+            name=_name(suspected),
         )
 
-    def _withdraw(self, suspected: Suspected) -> None:
-        self._journal.withdraw(_name(suspected))
+    def _clear(self, suspected: Suspected) -> None:
+        self._notices.clear(_name(suspected))
 
 
 def _name(suspected: Suspected) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QStatusBar, QToolButton, QWidget
 
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
@@ -43,6 +43,7 @@ class NoticeBar(QFrame):
         self.show_it = push_button(say("Show"), self._jump)
         self.answers = QWidget()
         self._answers = row_of(inside=self.answers, margins=0, spacing=SPACE)
+        self._offered: list[QPushButton] = []
         self.details = push_button(say("Details"), role="flat")
         self.details.setCheckable(True)
         self.details.toggled.connect(self.detail.setVisible)
@@ -89,12 +90,12 @@ class NoticeBar(QFrame):
         self.needed.emit(True)
 
     def _offer(self, answers: tuple[Answer, ...]) -> None:
-        while (item := self._answers.takeAt(0)) is not None:
-            if (button := item.widget()) is not None:
-                button.hide()
-                button.deleteLater()
-        for answer in answers:
-            self._answers.addWidget(push_button(say(answer.words), answer.act))
+        for button in self._offered:
+            button.hide()
+            button.deleteLater()
+        self._offered = [push_button(say(answer.words), answer.act) for answer in answers]
+        for button in self._offered:
+            self._answers.addWidget(button)
         self.answers.setVisible(bool(answers))
 
     def _jump(self) -> None:

@@ -278,6 +278,7 @@ async def test_a_condition_that_asks_has_its_answers_and_leads_to_what_it_is_abo
         for button in buttons_of(bar):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
         assert (said, shown) == (["stop b", "wait b"], [Topic(Subject.RUN, "b")])
+        assert at.window.focusWidget() is focused
         at.notices.withdraw("b")
         await until(lambda: len(buttons_of(bar)) == 3)
         qtbot.mouseClick(buttons_of(bar)[0], Qt.MouseButton.LeftButton)

@@ -48,6 +48,8 @@ class NoticeBar(QFrame):
         self.details.setCheckable(True)
         self.details.toggled.connect(self.detail.setVisible)
         self.details.toggled.connect(self._fit)
+        for button in (self.mending, self.show_it, self.details):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the mouse leaves the keyboard where it is
         top = Qt.AlignmentFlag.AlignTop
         self._row = row_of(
             (self._picture, 0, top),
@@ -95,6 +97,7 @@ class NoticeBar(QFrame):
             button.deleteLater()
         self._offered = [push_button(say(answer.words), answer.act) for answer in answers]
         for button in self._offered:
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             self._answers.addWidget(button)
         self.answers.setVisible(bool(answers))
 

@@ -29,8 +29,7 @@ class BoundedExpression:
         try:
             self._compiled: Any = re2.compile(f"(?m:{words})", options)
         except re2.error as error:
-            # What it names stands in what was made of the words.
-            reason = str(error).removeprefix("b'").removesuffix("'").partition(": (?m:")[0]
+            reason = _reason(str(error), words)
             raise InvalidInput(
                 text(
                     "“{expression}” is not a regular expression: {problem}.", expression=typed or words, problem=reason
@@ -58,3 +57,12 @@ class BoundedExpression:
         """Begin and end of each hit, from left to right."""
         for found in self._compiled.finditer(content):
             yield found.span()
+
+
+def _reason(said: str, words: str) -> str:
+    """What is wrong, and the part of the words it is about."""
+    reason, _, part = said.removeprefix("b'").removesuffix("'").partition(": ")
+    part = part.replace("\\\\", "\\")
+    # It was given the words in parentheses, and names what they were made into.
+    part = part if part in words else part.removesuffix(")")
+    return f"{reason}: {part}" if part in words and part not in ("", words) else reason

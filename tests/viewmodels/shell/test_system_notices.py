@@ -8,6 +8,7 @@ from pathlib import Path
 
 from support.folder_cloud import FolderCloud
 from support.waiting import fail_with, until
+from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.resource_use import CPU, NPU, ResourceUse
@@ -24,6 +25,7 @@ from traindeck.store.notice_outbox import NoticeOutbox
 from traindeck.store.run_waits import RunWaits
 from traindeck.store.settings import SettingsFile
 from traindeck.viewmodels.jobs.runs.hang_news import HangNews
+from traindeck.viewmodels.jobs.runs.rule_news import RuleNews
 from traindeck.viewmodels.shell.events import Events
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, SystemNotice, Topic
 from traindeck.viewmodels.shell.notices import KEYS, Notices
@@ -348,4 +350,13 @@ async def test_a_card_that_is_left_idle_is_told_of_by_what_the_service_measured(
         assert "has not used its NPU for 29 minutes" in at.desktop.shown[1].title
         await minutes(2, 40.0)
         assert at.window.conditions == (), "it uses it now"
+        news.close()
+
+
+async def test_rules_that_cannot_be_used_lead_to_their_file(tmp_path: Path) -> None:
+    async with bench(tmp_path) as at, FolderCloud(tmp_path / "cloud") as cloud:
+        news = RuleNews(cloud.rules, at.journal, at.scope)
+        cloud.rules.refused.tell(InvalidInput(text("The rules cannot be used."), text("Correct the file.")))
+        (toast,) = at.window.toasts
+        assert toast.topic == Topic(Subject.FILE, str(cloud.rules.file.path))
         news.close()

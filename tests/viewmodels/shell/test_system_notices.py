@@ -355,8 +355,9 @@ async def test_a_card_that_is_left_idle_is_told_of_by_what_the_service_measured(
 
 async def test_rules_that_cannot_be_used_lead_to_their_file(tmp_path: Path) -> None:
     async with bench(tmp_path) as at, FolderCloud(tmp_path / "cloud") as cloud:
-        news = RuleNews(cloud.rules, at.journal, at.scope)
-        cloud.rules.refused.tell(InvalidInput(text("The rules cannot be used."), text("Correct the file.")))
+        rules = cloud.rules()
+        news = RuleNews(rules, at.journal, at.scope)
+        rules.refused.tell(InvalidInput(text("The rules cannot be used."), text("Correct the file.")))
         (toast,) = at.window.toasts
-        assert toast.topic == Topic(Subject.FILE, str(cloud.rules.file.path))
+        assert toast.topic == Topic(Subject.FILE, str(rules.file.path))
         news.close()

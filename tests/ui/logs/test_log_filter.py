@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractSlider, QApplication
 
 from support.log_bench import RUN, Bench, bench, numbered
 from support.panel_bench import light_theme
@@ -67,6 +67,18 @@ async def test_the_filter_hides_lines_says_how_many_and_follows(tmp_path: Path, 
         qtbot.keyClick(bar.words, Qt.Key.Key_Escape)
         await until(lambda: len(on.feed.lines) == 405)
         assert bar.isHidden()
+
+
+async def test_the_pill_leads_to_nothing_where_the_end_is_in_sight(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.write(*numbered(400), "loss nan")
+        on.view.pane.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+        await append(on, "one", "two")
+        await until(on.view.pane.pill.isVisible)
+        on.view.filter_bar.open_bar()
+        on.view.filter_bar.words.setText("loss")
+        await until(lambda: words_shown(on) == ["loss nan"])
+        assert not on.view.pane.pill.isVisible()
 
 
 async def append(on: Bench, *lines: str) -> None:

@@ -88,6 +88,11 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
             width = _WIDE if len(xs) <= _MOST_WIDE else 1.0
             item.setPen(pg.mkPen(CURVE_COLORS[line.color % len(CURVE_COLORS)][_is_dark(theme)], width=width))
             item.setData(xs, ys, connect="finite")
+            # One value is no line yet, and is to be seen all the same.
+            if (symbol := "o" if len(xs) == 1 else None) != item.opts["symbol"]:
+                item.setSymbolPen(None)
+                item.setSymbolBrush(item.opts["pen"].color())
+                item.setSymbol(symbol)
         if self.cross.isVisible():
             self._say_values()
 

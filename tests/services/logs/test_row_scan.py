@@ -240,9 +240,9 @@ def test_levels(tmp_path: Path) -> None:
         ("x[a", "missing ]: [a"),
         ("a(", "missing )"),
         ("a)", "unexpected )"),
-        ("a(?=b)", "invalid perl operator: (?="),
-        (r"(a)\1", r"invalid escape sequence: \1"),
-        ("a*b**", "bad repetition operator: **"),
+        ("a(?=b)", "not available: (?="),
+        (r"(a)\1", r"unknown escape sequence: \1"),
+        ("a*b**", "impossible repetition: **"),
     ],
 )
 def test_what_is_wrong_with_an_expression_names_its_own_words_alone(words: str, reason: str) -> None:

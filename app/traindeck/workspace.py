@@ -41,6 +41,7 @@ from traindeck.ui.datasets.feature import DatasetsFeature
 from traindeck.ui.jobs.costs.billing_feature import BillingFeature
 from traindeck.ui.jobs.feature import JobsFeature
 from traindeck.ui.jobs.runs.compare_feature import CompareFeature
+from traindeck.ui.jobs.runs.hang_feature import HangFeature
 from traindeck.ui.kit.dialogs import until_closed
 from traindeck.ui.lab.feature import LabFeature
 from traindeck.ui.logs.feature import LogFeature
@@ -179,7 +180,8 @@ class Models:
         self._follow_troubles(core)
         kept = partial(self.preferences.value, EVENTS_KEPT)
         self.events = Events(core.events, notices.journal, scope, kept)
-        self.system_notices = SystemNotices(self.events, self.preferences, core.notifications, scope)
+        self.system_notices = SystemNotices(self.events, self.preferences, core.notifications, notices, scope)
+        self.hangs = HangNews(self._hang_guard(core), notices, scope)
         self.rules = RuleNews(core.rules, notices.journal, scope)
         webhook = core.webhook(self.preferences.value)
         self.webhook_notices = WebhookNotices(self.events, self.preferences, webhook, scope)
@@ -187,7 +189,7 @@ class Models:
             self.system_notices,
             self.webhook_notices,
             RunNews(core.watch, notices.journal),
-            HangNews(self._hang_guard(core), notices.journal),
+            self.hangs,
             self.rules,
             RecordsNews(core.records, core.watch, notices, scope),
             BudgetNews(core.billing, core.watch, notices.journal, scope),
@@ -365,6 +367,7 @@ class Workspace:
         await _added(
             shell, LogFeature(shell, models.jobs.log, self.jobs.show_code, models.rules, models.readings.track)
         )
+        await _added(shell, HangFeature(shell, models.hangs, models.jobs.runs))
         await _added(shell, CompareFeature(shell, models.jobs))
         await _added(shell, ScriptsFeature(shell, models.jobs.parts.fixes))
         billing = await _added(shell, BillingFeature(shell, models.billing))

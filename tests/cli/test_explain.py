@@ -48,6 +48,8 @@ def test_chinese_is_said_in_chinese(traindeck: Traindeck) -> None:
 def test_what_is_not_there_or_no_log_is_said(traindeck: Traindeck, tmp_path: Path) -> None:
     assert "does not exist" in traindeck("explain", tmp_path / "such.log").must_be(4).said
     assert "is a folder" in traindeck("explain", tmp_path).must_be(2).said
+    refused = traindeck("explain", "obs://b/train.log").must_be(2)
+    assert "is in OBS" in refused.said and "traindeck obs cat obs://b/train.log | traindeck explain -" in refused.said
     (tmp_path / "empty.log").touch()
     assert "no failure, no progress" in traindeck("explain", "empty.log").must_be(0).said
 

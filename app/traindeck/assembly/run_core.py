@@ -106,8 +106,10 @@ class RunCore(DataCore):
 
     def hang_guard(self, wait: Callable[[], timedelta | None], only: str = "") -> HangGuard:
         from traindeck.services.notices.hang_guard import HangGuard
+        from traindeck.store.run_waits import RunWaits
 
-        return HangGuard(self.records, self.connections, self.watch, self.logs, self.disk, wait, only=only)
+        waits = RunWaits(self.paths.run_waits)
+        return HangGuard(self.records, self.connections, self.watch, self.logs, waits, self.disk, wait, only=only)
 
     async def _limits_of(self, profile: str) -> CodeLimits:
         """As the service has them; the Lab of this home may have others."""

@@ -21,12 +21,18 @@ if TYPE_CHECKING:
     from traindeck.services.readings.explaining import Explanation
 
 _BLOCK = 1 << 20
+_IN_OBS = "obs://"
 
 
 async def explain(call: Call) -> int:
     what: str = call.options.what
     if what == STANDARD_INPUT:
         return _told(call, await _of_standard_input(), {"file": what}, what)
+    if what.startswith(_IN_OBS):
+        raise InvalidInput(
+            text("“{path}” is in OBS, not on this computer.", path=what),
+            text("Read it with “traindeck obs cat {path} | traindeck explain -”.", path=what),
+        )
     if await asyncio.to_thread(_is_path, what):
         return _told(call, await asyncio.to_thread(_of_file, Path(what)), {"file": what}, what)
     from traindeck.cli.job.waiting import bring_up_to_date, find

@@ -59,6 +59,10 @@ class Paths:
         """Where the time of it went."""
         return self.run(run_id) / "phases.json"
 
+    def run_waits(self, run_id: str) -> Path:
+        """Until when nothing is wanted to be heard of it."""
+        return self.run(run_id) / "log" / "waits.json"
+
     def make(self) -> AppError | None:
         """Create the folder for the owner alone; the answer is why nothing can be written in one that is there.
 

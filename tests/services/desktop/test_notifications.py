@@ -18,12 +18,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux" or not shutil.which("dbu
 class Shown:
     def __init__(self, desktop: DesktopNotifications) -> None:
         self.desktop = desktop
-        self.clicked: list[str] = []
+        self.clicked: list[tuple[str, str]] = []
         self.otherwise: list[str] = []
         desktop.clicked.add(self.clicked.append)
 
-    def show(self, key: str, title: str = "", body: str = "") -> None:
-        self.desktop.show(Notification(key, title, body, lambda: self.otherwise.append(key)))
+    def show(self, key: str, title: str = "", body: str = "", *buttons: tuple[str, str]) -> None:
+        self.desktop.show(Notification(key, title, body, lambda: self.otherwise.append(key), buttons))
 
 
 @asynccontextmanager
@@ -46,8 +46,33 @@ async def test_each_is_shown_and_tells_when_it_is_clicked(tmp_path: Path, monkey
             assert service.shown == [("Run 1 & 2", "a &lt; b &amp; &lt;img src='http://x'&gt;"), ("Second", "")]
             await service.click(77)  # another program's
             await service.click(2)
-            await until(lambda: at.clicked == ["two"])
+            await until(lambda: at.clicked == [("two", "")])
             assert at.otherwise == []
+
+
+async def test_buttons_are_there_where_the_desktop_has_some_and_what_is_outdated_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from support.servers.notification_service import notification_service, session_bus
+
+    answers = ("stop", "Stop…"), ("wait", "Wait")
+    with session_bus(tmp_path / "bus") as address:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        async with notification_service(address, "actions") as service, running() as at:
+            for key in ("one", "two", "three"):
+                at.show(key, key, "", *answers)
+            await until(lambda: len(service.shown) == 3)
+            assert service.buttons == [["stop", "Stop…", "wait", "Wait"]] * 3
+            await service.click(1, "wait")
+            await until(lambda: at.clicked == [("one", "wait")])
+            at.desktop.take_away("one")  # clicked: it is not there any more
+            at.desktop.take_away("two")  # somebody closed this one, and the service says so
+            at.desktop.take_away("three")
+            await until(lambda: service.closed == [2, 3])
+        async with notification_service(address) as plain, running() as at:
+            at.show("four", "four", "", *answers)
+            await until(lambda: plain.shown == [("four", "")])
+            assert plain.buttons == [[]]
 
 
 async def test_where_nobody_shows_them_the_other_way_is_taken_each_time(

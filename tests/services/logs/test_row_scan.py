@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.runtime.blocking import CancelToken
+from traindeck.services.logs.bounded_expression import BoundedExpression
 from traindeck.services.logs.line_filter import filter_of
 from traindeck.services.logs.line_fold import FoldedRepeats
 from traindeck.services.logs.line_pattern import SearchPattern
@@ -230,3 +231,21 @@ def test_levels(tmp_path: Path) -> None:
     assert shown(LineLevel.WARNINGS) == [2, 3, 4, 5, 6]
     assert shown(LineLevel.NO_DEBUG) == [0, 2, 3, 4, 5, 6, 7]
     assert shown(LineLevel.ALL) == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("[", "missing ]"),
+        ("x[a", "missing ]: [a"),
+        ("a(", "missing )"),
+        ("a)", "unexpected )"),
+        ("a(?=b)", "not available: (?="),
+        (r"(a)\1", r"unknown escape sequence: \1"),
+        ("a*b**", "impossible repetition: **"),
+    ],
+)
+def test_what_is_wrong_with_an_expression_names_its_own_words_alone(words: str, reason: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        BoundedExpression(words)
+    assert str(refused.value.title) == f"“{words}” is not a regular expression: {reason}."

@@ -17,6 +17,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.notices.hang_guard import Hang, HangGuard
 from traindeck.services.storage.data_ports import BytesBody
+from traindeck.store.run_waits import RunWaits
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -33,6 +34,11 @@ while True:
 WAITS_AND_SPEAKS = "import time\nwhile True:\n    print('on', flush=True)\n    time.sleep(0.3)\n"
 
 
+def guard_of(bench: Bench, wait: timedelta) -> HangGuard:
+    waits = RunWaits(bench.paths.run_waits)
+    return HangGuard(bench.records, bench.connections, bench.watch, bench.logs, waits, bench.disk, lambda: wait)
+
+
 async def test_a_hang_is_told_of_within_the_set_time_and_once(tmp_path: Path, calls: BlockingCalls) -> None:
     """In short; the whole below also has what must not be taken for one."""
     root = tmp_path / "own" / "root"
@@ -43,7 +49,7 @@ async def test_a_hang_is_told_of_within_the_set_time_and_once(tmp_path: Path, ca
         async with Bench(tmp_path / "home", Way.to(own, calls)) as bench:
             await bench.prepare()
             bench.watch_runs()
-            guard = HangGuard(bench.records, bench.connections, bench.watch, bench.logs, bench.disk, lambda: wait)
+            guard = guard_of(bench, wait)
             told: list[Hang] = []
             guard.suspected.add(told.append)
             bench.scope.start("guard", guard.run)
@@ -67,7 +73,7 @@ async def test_a_hang_is_told_of_once_and_a_download_is_none(tmp_path: Path, cal
             await bench.planes.run(LAB, lambda plane: plane.put(ObjectPath(BUCKET, "data/big"), big))
             Control(root).rules({"kind": "bandwidth", "bytes_per_second": 4_000_000, "resource": f"/{BUCKET}/data/*"})
             bench.watch_runs()
-            guard = HangGuard(bench.records, bench.connections, bench.watch, bench.logs, bench.disk, lambda: WAIT)
+            guard = guard_of(bench, WAIT)
             told: list[Hang] = []
             guard.suspected.add(told.append)
             bench.scope.start("guard", guard.run)
@@ -88,7 +94,7 @@ async def test_a_hang_is_told_of_once_and_a_download_is_none(tmp_path: Path, cal
             assert told == [first]
 
             # A guard that begins anew knows the hang by what is held of the log: who keeps what was told sees it.
-            again = HangGuard(bench.records, bench.connections, bench.watch, bench.logs, bench.disk, lambda: WAIT)
+            again = guard_of(bench, WAIT)
             later: list[Hang] = []
             again.suspected.add(later.append)
             bench.scope.start("another guard", again.run)
@@ -109,7 +115,7 @@ async def test_what_was_not_measured_is_no_hang(tmp_path: Path, calls: BlockingC
             await bench.prepare()
             bench.watch_runs()
             wait = timedelta(seconds=0.5)
-            guard = HangGuard(bench.records, bench.connections, bench.watch, bench.logs, bench.disk, lambda: wait)
+            guard = guard_of(bench, wait)
             told: list[Hang] = []
             guard.suspected.add(told.append)
             bench.scope.start("guard", guard.run)

@@ -205,7 +205,7 @@ async def a_run(bench: Bench, content: bytes) -> Run:
         ("[[rule]]\nname = 'a'\n", "a name and a pattern are required"),
         ("[[rule]]\npattern = 'a'\n", "a name and a pattern are required"),
         ("[[rule]]\nname = 'a'\npattern = 'a'\ndoes = 'explode'\n", "notify, label, stop"),
-        ("[[rule]]\nname = 'a'\npattern = 'a'\ndoes = 'end-chain'\n", "there are no chains of runs yet; “stop” stops"),
+        ("[[rule]]\nname = 'a'\npattern = 'a'\ndoes = 'end-chain'\n", "“end-chain” is not available.* write “stop”"),
         ("[[rule]]\nname = 'a'\npattern = 'a'\ndoes = 'label'\n", "needs a label"),
         ("[[rule]]\nname = 'a'\npattern = 7\n", "“pattern” cannot be used"),
         ("[[rule]]\nname = 'a'\npattern = 'a'\nwhen = 'now'\n", "“when” cannot be used"),

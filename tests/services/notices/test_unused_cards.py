@@ -1,4 +1,4 @@
-"""A run that leaves its card idle is told of once; what was not measured, or is from before its script, is nothing."""
+"""A run that leaves its card idle is found; what was not measured, or is from before its script, is nothing."""
 
 from __future__ import annotations
 
@@ -30,9 +30,17 @@ def found_after(*cards: Samples, before: int = 2, name: str = NPU) -> list[CardU
 
 
 @pytest.mark.parametrize(("name", "words"), [(NPU, "NPU"), (GPU, "GPU")])
-def test_a_card_that_nobody_uses_is_told_of_once(name: str, words: str) -> None:
+def test_a_card_that_nobody_uses_is_found_for_as_long_as_it_is_so(name: str, words: str) -> None:
     idle = (0.0,) * 20
-    assert found_after(idle, idle, name=name) == [CardUnused(RUN, words, IDLE_MINUTES)]
+    found = found_after(idle, idle, name=name)
+    assert found == [CardUnused(RUN, words, minutes) for minutes in range(IDLE_MINUTES, 19)]
+
+
+def test_one_that_is_used_later_is_known_to_be() -> None:
+    watched = UnusedCards()
+    for minute in range(20):
+        watched.take(RUN, {"worker-0": ResourceUse({NPU: ((0.0,) * 10 + (60.0,) * 10)[:minute]})}, NOW)
+        assert watched.has_used(RUN.id) is (minute > 10)
 
 
 @pytest.mark.parametrize(

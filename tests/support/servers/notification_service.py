@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from jeepney import DBusAddress, MessageType, message_bus, new_method_return, new_signal
+from jeepney import DBusAddress, MessageType, message_bus, new_error, new_method_return, new_signal
 from jeepney.io.asyncio import DBusConnection, open_dbus_connection
 
 NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
@@ -37,12 +37,14 @@ def session_bus(folder: Path) -> Iterator[str]:
 class NotificationService:
     def __init__(self, connection: DBusConnection, capabilities: list[str]) -> None:
         self.shown: list[tuple[str, str]] = []
+        self.buttons: list[list[str]] = []
+        self.closed: list[int] = []
         self._connection = connection
         self._capabilities = capabilities
 
-    async def click(self, number: int) -> None:
+    async def click(self, number: int, action: str = "default") -> None:
         address = DBusAddress(PATH, interface=NAME)
-        await self._connection.send(new_signal(address, "ActionInvoked", "us", (number, "default")))
+        await self._connection.send(new_signal(address, "ActionInvoked", "us", (number, action)))
 
     async def serve(self) -> None:
         while True:
@@ -54,9 +56,17 @@ class NotificationService:
                 await self._connection.send(new_method_return(call, "as", (self._capabilities,)))
             elif method == "Notify":
                 name, _, _, title, body, actions, hints, _ = call.body
-                assert (name, actions, hints["desktop-entry"]) == ("TrainDeck", ["default", ""], ("s", "traindeck"))
+                assert (name, actions[:2], hints["desktop-entry"]) == ("TrainDeck", ["default", ""], ("s", "traindeck"))
+                self.buttons.append(actions[2:])
                 self.shown.append((title, body))
                 await self._connection.send(new_method_return(call, "u", (len(self.shown),)))
+            elif method == "CloseNotification":
+                (number,) = call.body
+                self.closed.append(number)
+                # As the specification has it for one that was closed before.
+                is_there = number != 2
+                reply = new_method_return(call) if is_there else new_error(call, f"{NAME}.Error")
+                await self._connection.send(reply)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractSlider, QApplication
 
 from support.log_bench import RUN, Bench, bench, numbered
 from support.panel_bench import light_theme
@@ -53,8 +53,13 @@ async def test_the_filter_hides_lines_says_how_many_and_follows(tmp_path: Path, 
             await append(on, line)
         await until(lambda: words_shown(on) == ["loss 0.5", "loss 0.4", "loss 0.3"])
         await until(lambda: bar.hidden.text() == "402 lines hidden")
+        place = bar.words.geometry()
         bar.words.setText("/(/")
-        await until(lambda: "not a regular expression" in bar.hidden.text())
+        await until(lambda: "not a regular expression" in bar.trouble.text())
+        await until(
+            lambda: bar.trouble.isVisible() and bar.words.x() == place.x() and bar.words.width() >= place.width()
+        )
+        assert "Put a backslash" in bar.trouble.text()
         bar.words.setText("")
         bar.levels.setCurrentIndex(bar.levels.findData(LineLevel.ERRORS))
         bar.levels.activated.emit(0)
@@ -62,6 +67,18 @@ async def test_the_filter_hides_lines_says_how_many_and_follows(tmp_path: Path, 
         qtbot.keyClick(bar.words, Qt.Key.Key_Escape)
         await until(lambda: len(on.feed.lines) == 405)
         assert bar.isHidden()
+
+
+async def test_the_pill_leads_to_nothing_where_the_end_is_in_sight(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.write(*numbered(400), "loss nan")
+        on.view.pane.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+        await append(on, "one", "two")
+        await until(on.view.pane.pill.isVisible)
+        on.view.filter_bar.open_bar()
+        on.view.filter_bar.words.setText("loss")
+        await until(lambda: words_shown(on) == ["loss nan"])
+        assert not on.view.pane.pill.isVisible()
 
 
 async def append(on: Bench, *lines: str) -> None:

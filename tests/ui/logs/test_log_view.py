@@ -216,6 +216,26 @@ async def test_find_selects_and_goes_round(tmp_path: Path, theme: Theme, qtbot: 
         assert on.view.find_bar.isHidden() and not on.view.pane.painter.is_searched
 
 
+async def test_what_is_no_expression_is_said_below_and_the_field_keeps_its_place(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.write(*numbered(10))
+        bar = on.view.find_bar
+        bar.open_bar()
+        qtbot.keyClicks(bar.words, "[")
+        await until(lambda: bar.hits.text() == "Nothing found")
+        place = bar.words.geometry()
+        bar.expression.click()
+        await until(bar.trouble.isVisible)
+        assert "missing ]" in bar.trouble.text() and "Put a backslash" in bar.trouble.text()
+        await until(lambda: bar.height() > place.height() + bar.trouble.height())
+        assert bar.words.x() == place.x() and bar.words.width() >= place.width()
+        qtbot.keyClicks(bar.words, "3]")
+        await until(lambda: bar.hits.text() == "Hits: 1")
+        assert bar.trouble.isHidden()
+
+
 async def test_a_view_opened_later_shows_what_came_before(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         await on.write("one", "two")

@@ -194,6 +194,17 @@ def test_what_is_costly_to_paint_is_painted_thin_and_dressed_once(theme: Theme, 
     assert chart.dressed == before + 1
 
 
+def test_a_single_value_is_to_be_seen(theme: Theme, qtbot: QtBot) -> None:
+    chart = CountedChart("curves")
+    qtbot.addWidget(chart)
+    chart.words.setParent(chart)
+    for count in (1, 2):
+        values = [float(at) for at in range(count)]
+        chart.show_lines([CurveLine("loss", values, values)], theme)
+        (item,) = chart.plotItem.listDataItems()
+        assert (item.scatter.isVisible() and bool(item.scatter.data.size)) is (count == 1)
+
+
 async def test_without_numbers_it_says_so(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with read_runs(tmp_path, a_run(1)) as (cloud, runs, feed):
         write_log(cloud, a_run(1), b"hello\n")

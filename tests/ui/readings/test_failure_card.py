@@ -22,7 +22,7 @@ from traindeck.domain.jobs.job import Run, RunState
 from traindeck.ui.jobs.runs.run_list_view import RunListView
 from traindeck.ui.jobs.runs.run_page_view import RunPageView
 from traindeck.ui.kit.theme import Theme
-from traindeck.viewmodels.jobs.runs.run_page import RunPage
+from traindeck.viewmodels.jobs.runs.run_page import DETAILS, OVERVIEW, SUB_PAGES, RunPage
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -64,6 +64,12 @@ async def test_a_failed_run_says_why_and_leads_to_the_line(tmp_path: Path, theme
         assert card.title.text() == "The shapes of two tensors do not fit."
         assert card.proof.text().startswith("Line 23: RuntimeError: addmm: mat1 and mat2")
         assert "data, model or labels" in card.cause.text().lower() and card.todo.text()
+        assert not view.note.isVisible(), "the card says it"
+        view.tabs.setCurrentIndex(SUB_PAGES.index(DETAILS))
+        await until(view.note.isVisible)
+        assert view.note.text() == "The shapes of two tensors do not fit."
+        view.tabs.setCurrentIndex(SUB_PAGES.index(OVERVIEW))
+        await until(lambda: not view.note.isVisible())
         lines: list[tuple[str, str, int]] = []
         runs.line_wanted.connect(lambda run, worker, offset: lines.append((run.id, worker, offset)))
         qtbot.mouseClick(card.proof, Qt.MouseButton.LeftButton)

@@ -34,8 +34,9 @@ def live(*runs: Run, selected: str = "") -> SimpleNamespace:
 
 class Notices(QObject):
     clicked = Signal(object)
-    otherwise = Signal(str, str, object)
+    is_in_front: Any = None
     is_in_sight: Any = None
+    otherwise: Any = None
 
 
 class Jumps(Feature):
@@ -68,14 +69,17 @@ async def test_a_click_brings_the_window_to_the_thing(qapp: QApplication, tmp_pa
         assert feature.tray is None  # this screen has no place for one
         at.window.showMinimized()
         run, other = Topic(Subject.RUN, "r1"), Topic(Subject.RUN, "r2")
-        assert not notices.is_in_sight(run)
+        await until(lambda: not notices.is_in_front())
         notices.clicked.emit(run)
         await until(at.window.isActiveWindow)
         assert not at.window.isMinimized()
         assert jumps.seen == [run]
+        assert notices.is_in_front()
+        assert not notices.is_in_sight(run), "selected, and nothing of it is to be seen"
+        at.window.show_dock("log")
         assert notices.is_in_sight(run)
         assert not notices.is_in_sight(other)
-        notices.otherwise.emit("title", "words", None)  # nowhere to show it
+        assert not notices.otherwise("title", "words", None), "nowhere to show it"
         transfer = Topic(Subject.TRANSFER, "4")
         assert not notices.is_in_sight(transfer)
         at.window.show_dock("transfers")

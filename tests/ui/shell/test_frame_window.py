@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from traindeck.ui.shell.bars import StatusBar
 from traindeck.ui.shell.main_window import make_frame
 from traindeck.ui.shell.welcome_page import WelcomePage
 from traindeck.viewmodels.shell.commands import Command
+from traindeck.viewmodels.shell.journal import Answer, Subject, Topic
 from traindeck.viewmodels.shell.notices import Mending, Notices
 from traindeck.viewmodels.shell.window_state import WindowState
 
@@ -250,6 +252,43 @@ async def test_a_condition_is_said_with_what_mends_it_and_leaves_by_itself(
         assert (bar.title.text(), bar.mending.isVisible()) == ("Elsewhere neither.", False)
         at.notices.clear("language")
         assert not bar.isVisible()
+
+
+async def test_a_condition_that_asks_has_its_answers_and_leads_to_what_it_is_about(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        at.window.show_dock("runs")
+        focused, said, shown = at.window.focusWidget(), list[str](), list[Topic]()
+        bar = at.window.notice_bar
+        bar.jump_wanted.connect(shown.append)
+        for name in ("a", "b"):
+            answers = tuple(
+                Answer(id, text(words), partial(said.append, f"{id} {name}"))
+                for id, words in (("stop", "Stop…"), ("wait", "Wait"))
+            )
+            title, topic = text("“{name}” may hang.", name=name), Topic(Subject.RUN, name)
+            at.notices.hold(name, title, text("Stop it, or wait."), is_error=False, answers=answers, topic=topic)
+        await until(bar.isVisible)
+        assert at.window.focusWidget() is focused
+        assert (bar.title.text(), bar.more.text()) == ("“b” may hang.", "1 more")
+        await until(lambda: [button.text() for button in buttons_of(bar)] == ["Stop…", "Wait", "Show"])
+        await until(lambda: texts_cut(bar) == [])
+        for button in buttons_of(bar):
+            qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        assert (said, shown) == (["stop b", "wait b"], [Topic(Subject.RUN, "b")])
+        assert at.window.focusWidget() is focused
+        at.notices.withdraw("b")
+        await until(lambda: len(buttons_of(bar)) == 3)
+        qtbot.mouseClick(buttons_of(bar)[0], Qt.MouseButton.LeftButton)
+        assert said[-1] == "stop a"
+        at.notices.hold("lab", text("The Lab does not answer."), topic=Topic(Subject.LAB))
+        await until(lambda: buttons_of(bar) == [])
+
+
+def buttons_of(bar: QWidget) -> list[QPushButton]:
+    return [button for button in bar.findChildren(QPushButton) if button.isVisible()]
 
 
 async def test_words_of_others_are_not_taken_for_markup(qapp: QApplication, tmp_path: Path) -> None:

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, SignalInstance
+from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from support.frame_bench import Frame, framed, texts_cut
+from support.frame_bench import Frame, active_frame, framed, texts_cut
 from support.qt_support import until
 from traindeck.domain.errors import Unreachable
 from traindeck.domain.texts import text
 from traindeck.runtime.language import speak
 from traindeck.ui.shell import toasts
+from traindeck.viewmodels.shell.journal import NewsKind, Subject, Topic
 
+RUN = Topic(Subject.RUN, "r1")
 _DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
+
+
+@contextmanager
+def counted(signal: SignalInstance) -> Iterator[list[int]]:
+    """One for each time."""
+    times: list[int] = []
+
+    def count() -> None:
+        times.append(1)
+
+    signal.connect(count)
+    yield times
+    signal.disconnect(count)
 
 
 def tell_some(at: Frame, undone: list[str]) -> None:
@@ -91,6 +109,9 @@ async def test_what_went_well_leaves_by_itself_but_not_from_under_the_user(
     monkeypatch.setattr(toasts, "_PER_LETTER_MS", 0)
     async with framed(qapp, tmp_path) as at:
         at.window.show()
+        at.window.activateWindow()
+        await until(at.window.isActiveWindow)
+        QCursor.setPos(at.window.mapToGlobal(at.window.rect().topLeft()))
         at.notices.journal.done(text("First."))
         await until(lambda: at.toasts.shown)
         at.toasts.take_focus()
@@ -105,6 +126,63 @@ async def test_what_went_well_leaves_by_itself_but_not_from_under_the_user(
         at.window.show_dock("runs")
         await until(lambda: len(at.toasts.shown) == 1)
         assert at.toasts.shown[0].title.text() == "Nothing is available.", "a failure waits for its reader"
+
+
+async def test_it_waits_for_a_window_that_nobody_looks_at(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toasts, "_PER_LETTER_MS", 0)
+    monkeypatch.setattr(toasts, "SHOWN_MS", 5)
+    async with framed(qapp, tmp_path) as at:
+        at.window.show()
+        other = QWidget()
+        other.show()
+        other.activateWindow()
+        await until(other.isActiveWindow)
+        at.notices.journal.done(text("First."))
+        await until(lambda: at.toasts.shown)
+        timer = at.toasts.shown[0].findChild(QTimer)
+        assert timer is not None
+        with counted(timer.timeout) as times:
+            await until(lambda: len(times) == 3)
+        assert [toast.title.text() for toast in at.toasts.shown] == ["First."]
+        other.close()
+        at.window.activateWindow()
+        await until(lambda: at.toasts.shown == [])
+
+
+async def test_no_part_of_it_is_a_window_of_its_own(qapp: QApplication, tmp_path: Path) -> None:
+    """Shown before it has its place, a button is one for a moment, and takes the keyboard from whoever types."""
+    windows: list[str] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() is QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+                windows.append(str(watched))
+            return False
+
+    async with active_frame(qapp, tmp_path) as at:
+        watch = Watch()
+        qapp.installEventFilter(watch)
+        tell_some(at, [])
+        at.notices.journal.tell(NewsKind.NOTE, text("Done."), topic=RUN, look=qapp.beep, retry=qapp.beep)
+        await until(lambda: len(at.toasts.shown) == 3)
+        qapp.removeEventFilter(watch)
+        assert windows == []
+        assert at.window.isActiveWindow()
+
+
+async def test_the_end_of_a_run_goes_by_itself_for_the_list_of_runs_has_it(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toasts, "_PER_LETTER_MS", 0)
+    monkeypatch.setattr(toasts, "SHOWN_MS", 5)
+    async with active_frame(qapp, tmp_path) as at:
+        QCursor.setPos(at.window.mapToGlobal(at.window.rect().topLeft()))
+        failed = at.notices.journal.tell(NewsKind.FAILED, text("“a” failed."), topic=RUN, is_quiet=True)
+        at.notices.show(failed)
+        at.notices.journal.tell(NewsKind.FAILED, text("Not saved."))
+        await until(lambda: [toast.title.text() for toast in at.toasts.shown] == ["Not saved."])
 
 
 async def test_a_toast_of_another_window_is_shown_in_the_next_one(qapp: QApplication, tmp_path: Path) -> None:

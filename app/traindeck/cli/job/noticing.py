@@ -43,10 +43,10 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
         tell(notice)
 
     def on_hang(hang: Hang) -> None:
-        say_and_tell(hang_notice(hang.run, utc_now() - hang.silent_since, hang.held_bytes))
+        say_and_tell(hang_notice(hang.run, utc_now() - hang.silent_since, hang.held_bytes, hang.waits))
 
     def on_unused(found: CardUnused) -> None:
-        say_and_tell(card_notice(found.run, found.card, found.minutes))
+        say_and_tell(card_notice(found.run, found.card, found.minutes, found.waits))
 
     def on_found(found: LineFound) -> None:
         place = f"{found.worker} {found.offset}"

@@ -105,7 +105,13 @@ def _rule(row: Mapping[str, object], number: int, place: str) -> LineRule:
         raise _unusable(place, text("rule {number}: a name and a pattern are required", number=number))
     does, label = str(row.get("does", RuleAct.NOTIFY)), str(row.get("label", "")).strip()
     if "chain" in does.lower():
-        raise _unusable(place, text("rule “{name}”: there are no chains of runs yet; “stop” stops the job", name=name))
+        raise _unusable(
+            place,
+            text(
+                "rule “{name}”: “{does}” is not available, as runs cannot be chained yet; write “stop” to stop the job",
+                name=name, does=does,
+            ),
+        )  # fmt: skip
     if does not in set(RuleAct):
         raise _unusable(place, text("rule “{name}”: “does” is one of {known}", name=name, known=", ".join(RuleAct)))
     if does == RuleAct.LABEL:

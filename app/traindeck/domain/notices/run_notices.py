@@ -48,8 +48,8 @@ def state_notice(run: Run) -> RunNotice:
     return RunNotice(run, _ENDS.get(run.state, ""), title, _reason(run), f"run {run.id} {run.state}")
 
 
-def hang_notice(run: Run, silence: timedelta, held_bytes: int) -> RunNotice:
-    """By how much it had said the same hang is known, also after a restart."""
+def hang_notice(run: Run, silence: timedelta, held_bytes: int, waits: int = 0) -> RunNotice:
+    """By how much it had said the same hang is known, also after a restart; `waits`: who waits is told again."""
     title = count_text(
         "“{name}” (run {number}) may hang: no output and no activity for {count} minute",
         "“{name}” (run {number}) may hang: no output and no activity for {count} minutes",
@@ -58,10 +58,10 @@ def hang_notice(run: Run, silence: timedelta, held_bytes: int) -> RunNotice:
         number=run.number,
     )
     hint = text("Stop it, or wait. TrainDeck does not stop it by itself.")
-    return RunNotice(run, HANGS, title, hint, f"hang {run.id} {held_bytes}")
+    return RunNotice(run, HANGS, title, hint, f"hang {run.id} {held_bytes}{_again(waits)}")
 
 
-def card_notice(run: Run, card: str, minutes: int) -> RunNotice:
+def card_notice(run: Run, card: str, minutes: int, waits: int = 0) -> RunNotice:
     """`card`: NPU or GPU."""
     title = count_text(
         "“{name}” (run {number}) has not used its {card} for {count} minute",
@@ -72,7 +72,11 @@ def card_notice(run: Run, card: str, minutes: int) -> RunNotice:
         card=card,
     )
     hint = text("The script may be training on the CPU. Stop it, or wait. TrainDeck does not stop it by itself.")
-    return RunNotice(run, HANGS, title, hint, f"unused {card} {run.id}")
+    return RunNotice(run, HANGS, title, hint, f"unused {card} {run.id}{_again(waits)}")
+
+
+def _again(waits: int) -> str:
+    return f" again {waits}" if waits else ""
 
 
 def line_notice(

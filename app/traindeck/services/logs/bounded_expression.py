@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.texts import text
+from traindeck.domain.texts import Text, text
 
 _MOST_MEMORY = 32 << 20
 
@@ -29,8 +29,7 @@ class BoundedExpression:
         try:
             self._compiled: Any = re2.compile(f"(?m:{words})", options)
         except re2.error as error:
-            # What it names stands in what was made of the words.
-            reason = str(error).removeprefix("b'").removesuffix("'").partition(": (?m:")[0]
+            reason = _reason(str(error), words)
             raise InvalidInput(
                 text(
                     "“{expression}” is not a regular expression: {problem}.", expression=typed or words, problem=reason
@@ -58,3 +57,32 @@ class BoundedExpression:
         """Begin and end of each hit, from left to right."""
         for found in self._compiled.finditer(content):
             yield found.span()
+
+
+_REASONS = {
+    "missing ]": text("missing ]"),
+    "missing )": text("missing )"),
+    "unexpected )": text("unexpected )"),
+    "trailing \\": text("a backslash at the end"),
+    "invalid escape sequence": text("unknown escape sequence"),
+    "invalid character class": text("unknown character class"),
+    "invalid character class range": text("impossible range of characters"),
+    "no argument for repetition operator": text("nothing before the repetition"),
+    "bad repetition operator": text("impossible repetition"),
+    "invalid repetition size": text("too many repetitions"),
+    "invalid perl operator": text("not available"),
+    "invalid named capture group": text("unusable name of a group"),
+    "pattern too large - compile failed": text("too large"),
+}
+"""What RE2 says, which it says in English."""
+
+
+def _reason(said: str, words: str) -> Text:
+    """What is wrong, and the part of the words it is about."""
+    reason, _, part = said.removeprefix("b'").removesuffix("'").replace("\\\\", "\\").partition(": ")
+    # It was given the words in parentheses, and names what they were made into.
+    part = part if part in words else part.removesuffix(")")
+    told = _REASONS.get(reason, Text("{words}", {"words": reason}))
+    return (
+        Text("{reason}: {part}", {"reason": told, "part": part}) if part in words and part not in ("", words) else told
+    )

@@ -1,13 +1,14 @@
-"""Runs that say nothing any more and do nothing either; suspected, never touched."""
+"""Runs that say nothing any more and do nothing either, or leave their card idle; suspected, never touched."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, RunState
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connection, Connections
     from traindeck.services.jobs.run_watch import RunWatch
     from traindeck.services.logs.run_logs import RunLogs
+    from traindeck.store.run_waits import RunWaits, Waited
     from traindeck.store.runs import RunStore
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,18 @@ _SERVICE_MARKS = (b"[ModelArts Service Log]", b"[Modelarts Service Log]", b"Plat
 _LOOKED_AT = 1 << 18
 
 
+class Suspicion(StrEnum):
+    """What a run may be stopped for, if the user wants it."""
+
+    HANGS = "hang"
+    CARD_UNUSED = "unused"
+
+
+class Suspected(NamedTuple):
+    run_id: str
+    of: Suspicion
+
+
 @dataclass(frozen=True, slots=True)
 class Hang:
     """No line of any worker for so long, and none of them does anything."""
@@ -42,6 +56,8 @@ class Hang:
     silent_since: datetime
     held_bytes: int
     """Of all its logs: the same hang is known by them after a restart, too."""
+    waits: int = 0
+    """How often somebody said to wait before: the same hang once more."""
 
 
 @dataclass(slots=True)
@@ -62,6 +78,7 @@ class HangGuard:
     connections: Connections
     watch: RunWatch
     logs: RunLogs
+    waits: RunWaits
     disk: BlockingCalls
     wait: Callable[[], timedelta | None]
     """How long a silence is too long; None: nobody wants to know."""
@@ -70,8 +87,23 @@ class HangGuard:
     """Look at this run alone; empty: at all that live."""
     suspected: Listeners[Hang] = field(default_factory=Listeners)
     unused: Listeners[CardUnused] = field(default_factory=Listeners)
+    refuted: Listeners[Suspected] = field(default_factory=Listeners)
+    """What was suspected holds no longer: the run has spoken, or uses its card."""
     _cards: UnusedCards = field(default_factory=UnusedCards)
     _silences: dict[str, _Silence] = field(default_factory=dict)
+    _told_cards: set[str] = field(default_factory=set)
+
+    async def postpone(self, suspected: Suspected) -> timedelta:
+        """The user wants to wait: nothing is heard of it for so long, also after a restart."""
+        period = self.wait() or timedelta(0)
+        until = self.clock() + period
+        await self.disk.run(lambda _: self.waits.put(suspected.run_id, suspected.of, until))
+        silence = self._silences.get(suspected.run_id)
+        if suspected.of is Suspicion.CARD_UNUSED:
+            self._told_cards.discard(suspected.run_id)
+        elif silence is not None:
+            silence.is_told = False
+        return period
 
     async def run(self) -> None:
         """Look as long as this runs."""
@@ -91,6 +123,7 @@ class HangGuard:
             return
         self._silences = {run.id: self._silences[run.id] for run in live if run.id in self._silences}
         self._cards.keep_only({run.id for run in live})
+        self._told_cards &= {run.id for run in live}
         for run in live:
             try:
                 await self._look_at(run, wait)
@@ -103,6 +136,8 @@ class HangGuard:
         held_bytes, since, has_spoken = await self.disk.run(lambda _: self._standing(run))
         silence = self._silences.get(run.id)
         if silence is None or silence.held_bytes != held_bytes:
+            if silence is not None and silence.is_told:
+                self.refuted.tell(Suspected(run.id, Suspicion.HANGS))
             silence = self._silences[run.id] = _Silence(held_bytes, since)
         silent_for = self.clock() - silence.since
         # Where nobody answers, nobody knows whether there are new lines.
@@ -110,14 +145,15 @@ class HangGuard:
             return
         if silent_for < wait / _LOOKS_IN_WAIT:
             return
+        waited = await self._waited(run, Suspicion.HANGS)
         connection = await self.connections.open(run.profile)
         if not await self._is_idle(connection, run, silence) or silent_for < wait:
             return
-        if silence.idle_since is None or self.clock() - silence.idle_since < wait / 2:
+        if silence.idle_since is None or self.clock() - silence.idle_since < wait / 2 or self._is_put_off(waited):
             return
         if await self._script_runs(connection, run, has_spoken):
             silence.is_told = True
-            self.suspected.tell(Hang(run, silence.since, held_bytes))
+            self.suspected.tell(Hang(run, silence.since, held_bytes, waited.times if waited else 0))
 
     async def _look_at_card(self, run: Run) -> None:
         if self._silences[run.id].is_told or not self._cards.wants(run, self.clock()):
@@ -126,8 +162,24 @@ class HangGuard:
         connection = await self.connections.open(run.profile)
         if await self._script_runs(connection, run, has_spoken):
             uses = {task: await connection.training.resource_use(run.job_id, task) for task in run.tasks}
-            if (found := self._cards.take(run, uses, self.clock())) is not None:
-                self.unused.tell(found)
+            await self._tell_of_card(run, self._cards.take(run, uses, self.clock()))
+
+    async def _tell_of_card(self, run: Run, found: CardUnused | None) -> None:
+        if found is None:
+            if run.id in self._told_cards and self._cards.has_used(run.id):
+                self._told_cards.discard(run.id)
+                self.refuted.tell(Suspected(run.id, Suspicion.CARD_UNUSED))
+            return
+        waited = await self._waited(run, Suspicion.CARD_UNUSED)
+        if run.id not in self._told_cards and not self._is_put_off(waited):
+            self._told_cards.add(run.id)
+            self.unused.tell(replace(found, waits=waited.times if waited else 0))
+
+    async def _waited(self, run: Run, of: Suspicion) -> Waited | None:
+        return await self.disk.run(lambda _: self.waits.of(run.id, of))
+
+    def _is_put_off(self, waited: Waited | None) -> bool:
+        return waited is not None and self.clock() < waited.until
 
     @staticmethod
     async def _script_runs(connection: Connection, run: Run, has_spoken: bool) -> bool:

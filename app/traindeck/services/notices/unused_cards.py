@@ -26,6 +26,8 @@ class CardUnused:
     run: Run
     card: str
     minutes: int
+    waits: int = 0
+    """How often somebody said to wait before."""
 
 
 @dataclass(slots=True)
@@ -34,7 +36,8 @@ class _Watched:
     counts: dict[str, int] | None = None
     """How many samples there were of each worker when its script began."""
     is_settled: bool = False
-    """It was told of, has used a card and so can, or has none."""
+    """It has used a card and so can, or has none."""
+    has_used: bool = False
 
 
 @dataclass(slots=True)
@@ -51,8 +54,12 @@ class UnusedCards:
         known = self._watched.get(run.id)
         return known is None or (not known.is_settled and now - known.asked >= _ASK_EVERY)
 
+    def has_used(self, run_id: str) -> bool:
+        known = self._watched.get(run_id)
+        return known is not None and known.has_used
+
     def take(self, run: Run, uses: Uses, now: datetime) -> CardUnused | None:
-        """What a run uses whose script is running; the answer is given once for each run."""
+        """What a run uses whose script is running; the answer is whether it leaves its card idle at this moment."""
         known = self._watched.setdefault(run.id, _Watched(now))
         known.asked = now
         if known.counts is None:
@@ -60,11 +67,11 @@ class UnusedCards:
         for card, words in _WORDS.items():
             fresh = [_fresh(use, card, known.counts.get(task, 0)) for task, use in uses.items()]
             if any(value is not None and value > _IDLE_PERCENT for values in fresh for value in values):
-                known.is_settled = True
+                known.is_settled = known.has_used = True
                 return None
-            if fresh and all(len(values) >= IDLE_MINUTES and None not in values[-IDLE_MINUTES:] for values in fresh):
-                known.is_settled = True
-                return CardUnused(run, words, IDLE_MINUTES)
+            idle_minutes = min(map(_measured_last, fresh), default=0)
+            if idle_minutes >= IDLE_MINUTES:
+                return CardUnused(run, words, idle_minutes)
         # One that has no card is not asked for ever.
         minutes = min((_count(use) - known.counts.get(task, 0) for task, use in uses.items()), default=0)
         known.is_settled = minutes > 2 * IDLE_MINUTES and not any(_has_card(use) for use in uses.values())
@@ -77,6 +84,11 @@ def _count(use: ResourceUse | None) -> int:
 
 def _fresh(use: ResourceUse | None, name: str, before: int) -> tuple[float | None, ...]:
     return () if use is None else use.values.get(name, ())[before:]
+
+
+def _measured_last(values: tuple[float | None, ...]) -> int:
+    """How many there are up to the newest, without a hole."""
+    return next((at for at, value in enumerate(reversed(values)) if value is None), len(values))
 
 
 def _has_card(use: ResourceUse | None) -> bool:

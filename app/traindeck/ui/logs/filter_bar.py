@@ -7,8 +7,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from traindeck.domain.texts import say, say_count
-from traindeck.ui.kit.cards import ElidedLabel, tool_button
-from traindeck.ui.kit.layouts import row_of
+from traindeck.ui.kit.cards import ElidedLabel, show_words, tool_button
+from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
 from traindeck.viewmodels.logs.log_filter import LineLevel, LogFilter
 
@@ -38,10 +38,11 @@ class FilterBar(QWidget):
             self.levels.addItem(words, level)
         self.hidden = ElidedLabel(role="dim")
         self.shut = tool_button("close", say("Show all lines"), self.close_bar)
-        row_of(
-            (self.words, 1), self.levels, self.hidden, self.shut,
-            inside=self, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF,
-        )  # fmt: skip
+        # Below, so that what is typed into keeps its place and its width.
+        self.trouble = label("", "error", wraps=True)
+        self.trouble.hide()
+        row = row_of((self.words, 1), self.levels, self.hidden, self.shut, spacing=HALF)
+        column_of(row, self.trouble, inside=self, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF)
         self._soon = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._soon.timeout.connect(self._ask)
         self.words.textChanged.connect(self._soon.start)
@@ -84,11 +85,8 @@ class FilterBar(QWidget):
     def _on_changed(self) -> None:
         state = self._filter.state
         set_role(self.words, "invalid" if state.trouble is not None else "")
-        set_role(self.hidden, "error" if state.trouble is not None else "dim")
-        if state.trouble is not None:
-            self.hidden.setText(say(state.trouble))
-            self.hidden.setToolTip(say(state.trouble))
-        elif not state.is_on:
+        show_words(self.trouble, say(state.trouble) if state.trouble is not None else "")
+        if state.trouble is not None or not state.is_on:
             self.hidden.setText("")
         elif state.is_all:
             self.hidden.setText(say_count("{count} line hidden", "{count} lines hidden", state.hidden))

@@ -7,8 +7,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
 
 from traindeck.domain.texts import say
-from traindeck.ui.kit.cards import ElidedLabel, tool_button
-from traindeck.ui.kit.layouts import row_of
+from traindeck.ui.kit.cards import ElidedLabel, show_words, tool_button
+from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
 from traindeck.ui.logs.log_pane import LogPane
 from traindeck.ui.logs.row_layouts import characters
@@ -33,10 +33,14 @@ class FindBar(QWidget):
         self.before = tool_button("up", say("Previous hit (Shift+Return)"), lambda: self.go(backwards=True))
         self.after = tool_button("down", say("Next hit (Return)"), self.go)
         self.shut = tool_button("close", say("Close the search"), self.close_bar)
-        row_of(
+        # Below, so that what is typed into keeps its place and its width.
+        self.trouble = label("", "error", wraps=True)
+        self.trouble.hide()
+        row = row_of(
             (self.words, 1), self.case, self.whole, self.expression, self.hits, self.before, self.after, self.shut,
-            inside=self, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF,
+            spacing=HALF,
         )  # fmt: skip
+        column_of(row, self.trouble, inside=self, margins=(SPACE, HALF, SPACE, HALF), spacing=HALF)
         self.words.textChanged.connect(self._on_words)
         for switch in (self.case, self.whole, self.expression):
             switch.toggled.connect(self._on_words)
@@ -96,12 +100,9 @@ class FindBar(QWidget):
     def _on_changed(self) -> None:
         state = self._search.state
         set_role(self.words, "invalid" if state.trouble is not None else "")
-        set_role(self.hits, "error" if state.trouble is not None else "dim")
-        if state.wanted is None:
+        show_words(self.trouble, say(state.trouble) if state.trouble is not None else "")
+        if state.wanted is None or state.trouble is not None:
             self.hits.setText("")
-        elif state.trouble is not None:
-            self.hits.setText(say(state.trouble))
-            self.hits.setToolTip(say(state.trouble))
         elif not state.is_all:
             self.hits.setText(say("Hits so far: {count}", count=f"{state.hits:,}"))
         else:

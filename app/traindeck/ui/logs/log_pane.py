@@ -56,7 +56,7 @@ class LogPane(QAbstractScrollArea):
     def __init__(self, lines: LogRows, theme: Theme) -> None:
         super().__init__()
         self.lines, self._theme = lines, theme
-        self._follows, self._wraps = True, False
+        self._follows, self._wraps, self._has_news = True, False, False
         self.marks_of: Callable[[LogRow], Marked] = lambda _: ()
         """Parts of its words that look otherwise."""
         self._wanted = self._shown = Position(0)
@@ -100,7 +100,8 @@ class LogPane(QAbstractScrollArea):
             self._follows = True
             self._place()
         self._follows = wanted  # whoever scrolls away is on his way: the bar has not moved yet
-        self.pill.setVisible(not wanted and new_lines > 0)
+        self._has_news = not wanted and new_lines > 0
+        self.pill.setVisible(self._has_news and self._wanted < self._end())
         if new_lines:
             self.pill.setText(say_count("{count} new line", "{count} new lines", new_lines))
             self._place_pill()
@@ -265,6 +266,7 @@ class LogPane(QAbstractScrollArea):
         bar.setPageStep(self.visible_lines)
         bar.setValue(most if self._wanted >= end else self._wanted.place)
         self._is_placing = False
+        self.pill.setVisible(self._has_news and self._wanted < end)  # it leads to nothing where the end is in sight
 
     def _show_wanted(self) -> None:
         """As soon as its rows are here; until then what was there stays."""

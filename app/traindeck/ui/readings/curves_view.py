@@ -35,7 +35,7 @@ _ROLES = {
 _STEPS = 100
 _AXIS_WIDTH = 52
 _MOST_SMOOTH = 0.99
-_LEAST = 18 * SPACE
+_LEAST = 13 * SPACE
 _WIDE, _MOST_WIDE = 1.6, 400
 """A wider line takes Qt ten times as long: 20 ms for three of 1,900 points, which lie so close that nobody sees it."""
 
@@ -88,6 +88,11 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
             width = _WIDE if len(xs) <= _MOST_WIDE else 1.0
             item.setPen(pg.mkPen(CURVE_COLORS[line.color % len(CURVE_COLORS)][_is_dark(theme)], width=width))
             item.setData(xs, ys, connect="finite")
+            # One value is no line yet, and is to be seen all the same.
+            if (symbol := "o" if len(xs) == 1 else None) != item.opts["symbol"]:
+                item.setSymbolPen(None)
+                item.setSymbolBrush(item.opts["pen"].color())
+                item.setSymbol(symbol)
         if self.cross.isVisible():
             self._say_values()
 
@@ -249,8 +254,10 @@ class CurvesView(QWidget):
         show_words(self.trouble, state.trouble.sentence() if state.trouble is not None else "")
         # Where no line knows its place on the axis, the numbers stand in their order, and are not said to be steps.
         axis = say("In the order of the log") if state.is_in_order else say(_AXES[state.axis])
-        if self.chart.getAxis("bottom").labelText != axis:
-            self.chart.setLabel("bottom", axis)
+        # Below each other they have one axis, and its name stands below both.
+        for chart, words in ((self.chart, "" if state.shows_resources else axis), (self.used, axis)):
+            if chart.getAxis("bottom").labelText != words:
+                chart.setLabel("bottom", words)
         self.chart.show_lines(state.lines, self._theme, is_log=state.is_log)
         self.used.show_lines(state.resources, self._theme)
 

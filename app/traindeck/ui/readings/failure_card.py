@@ -15,7 +15,7 @@ from traindeck.domain.readings.failures import Failure, RunReading
 from traindeck.domain.texts import printable, say, text
 from traindeck.ui.kit.cards import ElidedButton, plain, push_button, show_words
 from traindeck.ui.kit.layouts import column_of, label, row_of
-from traindeck.ui.kit.theme import HALF, SPACE, set_role
+from traindeck.ui.kit.theme import SPACE, set_role
 
 _MOST_BUTTONS = 2
 Mend = Callable[[Run, ActionOffer], None]
@@ -44,7 +44,7 @@ class FailureCard(QFrame):
         for place, button in enumerate(self.buttons):
             button.clicked.connect(lambda _=False, at=place: self._press(at))
         self.copy = push_button(say("Copy details"), self._copy, tip=say("Copy what is known of the failure"))
-        margins = (2 * SPACE, SPACE + HALF, 2 * SPACE, SPACE + HALF)
+        margins = (2 * SPACE, SPACE, 2 * SPACE, SPACE)
         row = row_of(*self.buttons, self.copy, 1, margins=0, spacing=SPACE)
         column_of(
             self.title, self.proof, self.said, self.cause, self.todo, row, inside=self, margins=margins, spacing=SPACE

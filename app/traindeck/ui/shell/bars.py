@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QStatusBar, QToolButton, QWidget
 
 from traindeck.domain.texts import Text, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
+from traindeck.viewmodels.shell.journal import Answer
 from traindeck.viewmodels.shell.notices import Condition, Notices
 from traindeck.viewmodels.shell.status import Status
 
@@ -17,10 +18,12 @@ _BILLING = text("Show all jobs that are charged, with their cost")
 
 
 class NoticeBar(QFrame):
-    """Shows the condition that matters most, as wide as the window, with the button that mends it."""
+    """Shows the condition that matters most, as wide as the window, with what mends it, or answers what it asks."""
 
     needed = Signal(bool)
     """Whether there is anything to show."""
+    jump_wanted = Signal(object)
+    """The Topic of what is shown."""
 
     def __init__(self, notices: Notices, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,15 +40,21 @@ class NoticeBar(QFrame):
             words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.more = label("", "small")
         self.mending = push_button("", self._mend)
+        self.show_it = push_button(say("Show"), self._jump)
+        self.answers = QWidget()
+        self._answers = row_of(inside=self.answers, margins=0, spacing=SPACE)
+        self._offered: list[QPushButton] = []
         self.details = push_button(say("Details"), role="flat")
         self.details.setCheckable(True)
         self.details.toggled.connect(self.detail.setVisible)
         self.details.toggled.connect(self._fit)
+        for button in (self.mending, self.show_it, self.details):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the mouse leaves the keyboard where it is
         top = Qt.AlignmentFlag.AlignTop
         self._row = row_of(
             (self._picture, 0, top),
             (column_of(self.title, self.hint, self.detail, spacing=2), 1),
-            *((widget, 0, top) for widget in (self.more, self.details, self.mending)),
+            *((widget, 0, top) for widget in (self.more, self.details, self.mending, self.answers, self.show_it)),
             inside=self,
             margins=(SPACE + HALF, SPACE, SPACE, SPACE),
             spacing=SPACE,
@@ -71,6 +80,9 @@ class NoticeBar(QFrame):
         self.mending.setVisible(condition.mending is not None)
         if condition.mending is not None:
             self.mending.setText(say(condition.mending.words))
+        self.show_it.setVisible(condition.topic is not None and bool(condition.answers))
+        if before is None or before.answers != condition.answers:
+            self._offer(condition.answers)
         others = len(self._notices.conditions) - 1
         show_words(self.more, say("{count} more", count=others) if others else "")
         self.more.setToolTip("\n".join(say(one.title) for one in self._notices.conditions[1:]))
@@ -78,6 +90,20 @@ class NoticeBar(QFrame):
         self._paint()
         self._fit()
         self.needed.emit(True)
+
+    def _offer(self, answers: tuple[Answer, ...]) -> None:
+        for button in self._offered:
+            button.hide()
+            button.deleteLater()
+        self._offered = [push_button(say(answer.words), answer.act) for answer in answers]
+        for button in self._offered:
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            self._answers.addWidget(button)
+        self.answers.setVisible(bool(answers))
+
+    def _jump(self) -> None:
+        if self._shown is not None and self._shown.topic is not None:
+            self.jump_wanted.emit(self._shown.topic)
 
     def _mend(self) -> None:
         if self._shown is not None and self._shown.mending is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.settings import TRAY
@@ -97,13 +98,14 @@ class DesktopFeature(Feature):
         self._preferences = preferences
         self._runs = runs
         self.tray: Tray | None = None
+        notices.is_in_front = self._is_in_front
         notices.is_in_sight = self._is_in_sight
+        notices.otherwise = self._say
         self._follow(TRAY.key)
 
     def news(self) -> Subscriptions:
         return [
             (self._notices.clicked, self.open),
-            (self._notices.otherwise, self._say),
             (self._preferences.changed, self._follow),
         ]
 
@@ -117,9 +119,13 @@ class DesktopFeature(Feature):
         if self.tray is not None:
             self.tray.icon.hide()
 
-    def _say(self, title: str, words: str, topic: Topic | None) -> None:
-        if self.tray is not None:
-            self.tray.say(title, words, topic)
+    def _say(self, title: str, words: str, topic: Topic | None) -> bool:
+        QApplication.alert(self.shell.window)
+        if self.tray is None or not QSystemTrayIcon.supportsMessages():
+            return False
+        self.tray.say(title, words, topic)
+        # On Linux most icons speak through the very service that is not there.
+        return sys.platform != "linux"
 
     def _follow(self, key: str) -> None:
         if key != TRAY.key:
@@ -130,12 +136,24 @@ class DesktopFeature(Feature):
         if self.tray is not None:
             self.tray.icon.setVisible(is_wanted)
 
+    def _is_in_front(self) -> bool:
+        """Also while it asks something."""
+        return QApplication.activeWindow() is not None
+
     def _is_in_sight(self, topic: Topic | None) -> bool:
-        window = self.shell.window
-        if not window.isActiveWindow() or topic is None:
+        if topic is None:
             return False
         if topic.subject in (Subject.RUN, Subject.LOG):
-            return self._runs.state.selected == topic.name.partition(" ")[0]
+            is_selected = self._runs.state.selected == topic.name.partition(" ")[0]
+            return is_selected and (self._is_seen("log") or self._is_page_of(self._runs.state.selected))
         if topic.subject is Subject.TRANSFER:
-            return "transfers" in window.panels_made() and window.panel("transfers").isVisible()
+            return self._is_seen("transfers")
         return True  # there is a banner over it
+
+    def _is_page_of(self, run_id: str) -> bool:
+        """The page that follows the selected run, or its own."""
+        return self.shell.window.current_tab() in ("run", f"run.{run_id}")
+
+    def _is_seen(self, panel_id: str) -> bool:
+        window = self.shell.window
+        return panel_id in window.panels_made() and window.panel(panel_id).isVisible()

@@ -67,6 +67,7 @@ class FrameFeature(Feature):
         return [
             (self._journal.undo_changed, self.shell.commands.refresh),
             (self._sample.submitted, self._close_welcome),
+            (self.shell.window.notice_bar.jump_wanted, self.shell.jump),
         ]
 
     def commands(self) -> Iterable[Command]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QCursor, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QMainWindow, QSizePolicy, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -27,7 +27,7 @@ Jump = Callable[[Topic], None]
 
 
 class Toast(QFrame):
-    """One piece of news. A failure stays until somebody takes it away; all else goes by itself."""
+    """One piece of news. A failure that is nowhere else stays until somebody takes it away; all else goes by itself."""
 
     def __init__(self, happening: Happening, notices: Notices, theme: Theme, jump: Jump, parent: QWidget) -> None:
         super().__init__(parent)
@@ -37,27 +37,21 @@ class Toast(QFrame):
         self._picture = QLabel()
         self.title, self.hint = label("", wraps=True), label("", "dim", wraps=True)
         self.detail = label(happening.detail, "small", wraps=True, copies=True)
-        self.detail.hide()
         self.details = push_button(say("Details"), role="flat")
         self.details.setCheckable(True)
         self.details.toggled.connect(self.detail.setVisible)
-        self.details.setVisible(bool(happening.detail) and happening.kind is NewsKind.FAILED)
         self.undo = push_button(say("Undo"), self._undo)
-        self.undo.setVisible(happening.undo is not None)
         self.retry = push_button(say("Try again"), self._retry)
-        self.retry.setVisible(happening.retry is not None)
         self.look = push_button(say("Look at the dataset"), self._look)
-        self.look.setVisible(happening.look is not None)
         self.show_it = push_button(say("Show"), lambda: self._jump(jump))
-        self.show_it.setVisible(happening.topic is not None)
         self.close_it = tool_button("close", say("Dismiss this message"), self._dismiss)
-        for button in (self.details, self.undo, self.retry, self.look, self.show_it, self.close_it):
+        buttons = (self.details, self.undo, self.retry, self.look, self.show_it, self.close_it)
+        for button in buttons:
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the mouse leaves the keyboard where it is
         middle = Qt.AlignmentFlag.AlignVCenter
         words = QWidget()
         words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         column_of(self.title, self.hint, self.detail, inside=words, margins=0, spacing=2)
-        buttons = (self.details, self.undo, self.retry, self.look, self.show_it, self.close_it)
         row_of(
             (self._picture, 0, middle),
             (words, 1, middle),
@@ -66,6 +60,13 @@ class Toast(QFrame):
             margins=(SPACE + HALF, SPACE, SPACE, SPACE),
             spacing=SPACE,
         )
+        # Only now that they have their places: shown before, each is a window of its own, which takes the keyboard.
+        self.detail.hide()
+        self.details.setVisible(bool(happening.detail) and happening.kind is NewsKind.FAILED)
+        self.undo.setVisible(happening.undo is not None)
+        self.retry.setVisible(happening.retry is not None)
+        self.look.setVisible(happening.look is not None)
+        self.show_it.setVisible(happening.topic is not None)
         self.title.setText(say(happening.title))
         show_words(self.hint, say(happening.hint))
         self.setAccessibleName(f"{self.title.text()} {self.hint.text()}".strip())
@@ -76,7 +77,7 @@ class Toast(QFrame):
 
     def begin(self) -> None:
         """Count its time, and let it be read aloud."""
-        if self.happening.kind is not NewsKind.FAILED:
+        if not self.happening.stays:
             self._timer.start(SHOWN_MS + _PER_LETTER_MS * len(self.accessibleName()))
         announcement = QAccessibleAnnouncementEvent(self, self.accessibleName())
         is_urgent = self.happening.kind is NewsKind.FAILED
@@ -102,8 +103,10 @@ class Toast(QFrame):
         return focused is not None and self.isAncestorOf(focused)
 
     def _leave(self) -> None:
-        """Not from under somebody who is about to use it."""
-        if self.underMouse() or self.has_focus:
+        """Not from under somebody who is about to use it, nor where nobody sees it."""
+        # Where the mouse really is: Qt's own `underMouse` stays true of one that moved away below it.
+        is_under_mouse = self.rect().contains(self.mapFromGlobal(QCursor.pos()))
+        if is_under_mouse or self.has_focus or not self.window().isActiveWindow():
             self._timer.start(SHOWN_MS)
         else:
             self._dismiss()

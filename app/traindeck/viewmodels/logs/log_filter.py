@@ -112,7 +112,7 @@ class LogFilter(QObject):
         try:
             chosen = await self._disk.run(lambda _: _filter(self.state.typed, self.state.level))
         except AppError as error:
-            self._tell(trouble=error.title, is_all=True)
+            self._tell(trouble=error.paragraph(), is_all=True)
             return
         self._filter = chosen
         self._tell(trouble=None, is_all=False)

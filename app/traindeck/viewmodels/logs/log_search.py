@@ -104,7 +104,7 @@ class LogSearch(QObject):
         try:
             pattern = await self._disk.run(lambda _: _pattern(wanted))
         except AppError as error:
-            self.state = replace(self.state, trouble=error.title)
+            self.state = replace(self.state, trouble=error.paragraph())
             self.marked.emit()
             self.changed.emit()
             return

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 
 from PySide6.QtCore import QObject, Signal
@@ -52,6 +53,8 @@ class Events(QObject):
 
     added = Signal(object)
     """Those that are new, the oldest first; what was told before this start is not among them."""
+    news = Signal(object)
+    """The same as they were told, with what can be done about them."""
     loaded = Signal()
     """Those of earlier starts are there."""
 
@@ -64,7 +67,7 @@ class Events(QObject):
         self._scope = scope
         self._most = most
         self._writing = asyncio.Lock()
-        self._waiting: list[KeptEvent] = [_kept(happening) for happening in journal.entries]
+        self._waiting: list[Happening] = list(journal.entries)
         journal.told.connect(self._on_told)
         self._write_soon()
 
@@ -84,14 +87,15 @@ class Events(QObject):
         return "\n".join(_line(event) for event in await self._store.newest(most))
 
     def _on_told(self, happening: Happening) -> None:
-        self._waiting.append(_kept(happening))
+        self._waiting.append(happening)
         self._write_soon()
 
     def _write_soon(self) -> None:
         self._scope.start("keep the events", self.flush)
 
     async def _write(self) -> None:
-        batch, self._waiting = self._waiting, []
+        told, self._waiting = self._waiting, []
+        batch = [_kept(happening) for happening in told]
         try:
             fresh = await self._store.add(batch, self._most())
         except AppError as error:
@@ -102,6 +106,7 @@ class Events(QObject):
         self._trim()
         if fresh:
             self.added.emit(tuple(fresh))
+            self.news.emit(tuple(_fresh_of(told, fresh)))
 
     async def _load(self) -> None:
         await self.flush()
@@ -117,12 +122,24 @@ class Events(QObject):
             self.rows.popleft()
 
 
+def notice_of(happening: Happening) -> SystemNotice | None:
+    """Which of the notices it is worth."""
+    if happening.kind is NewsKind.BEGAN and happening.name.startswith(KEYS):
+        return SystemNotice.KEYS_REFUSED
+    return happening.notice
+
+
+def _fresh_of(told: Sequence[Happening], fresh: Sequence[KeptEvent]) -> Iterator[Happening]:
+    """Both are in the order in which they were told."""
+    left = iter(told)
+    for event in fresh:
+        yield next(happening for happening in left if _kept(happening) == replace(event, number=0))
+
+
 def _kept(happening: Happening) -> KeptEvent:
     topic = happening.topic
     is_state = happening.kind is NewsKind.BEGAN
-    notice = happening.notice
-    if is_state and happening.name.startswith(KEYS):
-        notice = SystemNotice.KEYS_REFUSED
+    notice = notice_of(happening)
     return KeptEvent(
         at=happening.at,
         kind=happening.kind.value,

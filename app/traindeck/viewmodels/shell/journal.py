@@ -64,6 +64,15 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """A button of a condition that asks something, in its banner and in the notification of the desktop."""
+
+    id: str
+    words: Text
+    act: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Happening:
     """One piece of news."""
 
@@ -80,11 +89,18 @@ class Happening:
     retry: Callable[[], None] | None = None
     look: Callable[[], None] | None = None
     """Looks at the dataset that this is about."""
+    answers: tuple[Answer, ...] = ()
+    """What the user can say to it."""
     is_quiet: bool = False
     """For the record only: it is in sight elsewhere."""
     notice: SystemNotice | None = None
     mark: str = ""
     """Told once for good: who keeps what happened passes over a second one, also after a restart."""
+
+    @property
+    def stays(self) -> bool:
+        """As a toast, until somebody takes it away; what is to be seen elsewhere goes by itself."""
+        return self.kind is NewsKind.FAILED and not self.is_quiet
 
 
 class Journal(QObject):
@@ -123,6 +139,7 @@ class Journal(QObject):
         undo: Callable[[], None] | None = None,
         retry: Callable[[], None] | None = None,
         look: Callable[[], None] | None = None,
+        answers: tuple[Answer, ...] = (),
         is_quiet: bool = False,
         notice: SystemNotice | None = None,
         mark: str = "",
@@ -139,6 +156,7 @@ class Journal(QObject):
             undo=undo,
             retry=retry,
             look=look,
+            answers=answers,
             is_quiet=is_quiet,
             notice=notice,
             mark=mark,

@@ -16,7 +16,8 @@ from PySide6.QtCore import QObject, Signal, qVersion
 from traindeck import __version__
 from traindeck.domain.errors import AppError, ClockOff, DiskFull, KeysRefused, Unexpected
 from traindeck.domain.texts import Text
-from traindeck.viewmodels.shell.journal import Happening, Journal, NewsKind, Topic
+from traindeck.viewmodels.shell.journal import Answer, Happening, Journal, NewsKind, SystemNotice, Topic
+from traindeck.viewmodels.shell.telling import is_told_at_once
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ class Condition:
     detail: str = ""
     mending: Mending | None = None
     is_error: bool = True
+    answers: tuple[Answer, ...] = ()
+    topic: Topic | None = None
     began: int = 0
     """Its number in the journal."""
 
@@ -53,6 +56,8 @@ class Notices(QObject):
 
     changed = Signal()
     """Another condition holds, or one no longer does."""
+    cleared = Signal(str)
+    """The condition of this name no longer holds, or was answered."""
     toasts_changed = Signal()
     crashed = Signal(str)
     """A mistake of ours, as the text of a report; emitted on the UI thread."""
@@ -96,15 +101,21 @@ class Notices(QObject):
         mending: Mending | None = None,
         is_error: bool = True,
         topic: Topic | None = None,
+        answers: tuple[Answer, ...] = (),
+        notice: SystemNotice | None = None,
+        mark: str = "",
     ) -> None:
         """This holds from now on; the same once more changes its words, and is no news unless they are others."""
         before = self.condition(name)
         began = before.began if before else 0
         if before is None or before.title != title:
-            happening = self.journal.tell(NewsKind.BEGAN, title, hint, detail=detail, name=name, topic=topic)
+            happening = self.journal.tell(
+                NewsKind.BEGAN, title, hint,
+                detail=detail, name=name, topic=topic, answers=answers, notice=notice, mark=mark,
+            )  # fmt: skip
             began = began or happening.number
         mending = mending or self._mendings.get(name)
-        condition = Condition(name, title, hint or Text(""), detail, mending, is_error, began)
+        condition = Condition(name, title, hint or Text(""), detail, mending, is_error, answers, topic, began)
         if condition != before:
             self._conditions = [*(one for one in self._conditions if one.name != name), condition]
             self._take_away(lambda toast: toast.title == title)
@@ -112,11 +123,17 @@ class Notices(QObject):
 
     def clear(self, name: str) -> None:
         """It is over."""
-        over = [one for one in self._conditions if one.name == name]
-        if over:
+        over = self.condition(name)
+        if over is not None:
+            self.journal.tell(NewsKind.OVER, over.title, name=name)
+            self.withdraw(name)
+
+    def withdraw(self, name: str) -> None:
+        """It was answered, and may still be so."""
+        if self.holds(name):
             self._conditions = [one for one in self._conditions if one.name != name]
-            self.journal.tell(NewsKind.OVER, over[0].title, name=name)
             self.changed.emit()
+            self.cleared.emit(name)
 
     def mends(self, name: str, mending: Mending) -> None:
         """What the banner of this condition offers whoever raises it."""
@@ -167,16 +184,19 @@ class Notices(QObject):
     def dismiss(self, number: int) -> None:
         self._take_away(lambda toast: toast.number == number)
 
-    def _on_told(self, happening: Happening) -> None:
-        if happening.is_quiet or happening.kind in (NewsKind.BEGAN, NewsKind.OVER):
-            return
+    def show(self, happening: Happening) -> None:
+        """As a toast."""
         if happening.name:
             self._toasts = [toast for toast in self._toasts if toast.name != happening.name]
         self._toasts = [*self._toasts, happening]
         while len(self._toasts) > MOST_TOASTS:
-            least = next((toast for toast in self._toasts if toast.kind is not NewsKind.FAILED), self._toasts[0])
+            least = next((toast for toast in self._toasts if not toast.stays), self._toasts[0])
             self._toasts.remove(least)
         self.toasts_changed.emit()
+
+    def _on_told(self, happening: Happening) -> None:
+        if is_told_at_once(happening):
+            self.show(happening)
 
     def _take_away(self, is_meant: Callable[[Happening], bool]) -> None:
         left = [toast for toast in self._toasts if not is_meant(toast)]

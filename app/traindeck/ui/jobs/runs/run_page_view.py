@@ -30,7 +30,7 @@ from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, show_wor
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.layouts import column_of, line, row_of
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
-from traindeck.viewmodels.jobs.runs.run_page import SUB_PAGES, RunPage
+from traindeck.viewmodels.jobs.runs.run_page import OVERVIEW, SUB_PAGES, RunPage
 from traindeck.viewmodels.jobs.runs.run_words import head_facts, run_title, state_words, tone_of
 from traindeck.viewmodels.ports import Asks, Tone
 from traindeck.viewmodels.shell.commands import without_mnemonic
@@ -167,6 +167,8 @@ class RunPageView(QWidget):
 
     def _show_part(self) -> None:
         self._make_part()
+        if self.page.state.run is not None:
+            self._show_note(self.page.state.run)
         self.page.show_sub_page(SUB_PAGES[self.tabs.currentIndex()])
 
     def _part(self) -> RunPart:
@@ -247,7 +249,11 @@ class RunPageView(QWidget):
         bad = self.page.reading.values.not_finite if self.page.reading is not None else None
         if not words and bad is not None and not run.state.is_over:
             role, words = "error", say("● {name} is not a number any more.", name=bad.name)
-        if not words and run.reason:
+        failure = self.page.reading.failure if self.page.reading is not None else None
+        if not words and failure is not None:
+            # Its card says it, where that is in sight; “exit code 1” helps nobody.
+            role, words = "error", "" if SUB_PAGES[self.tabs.currentIndex()] == OVERVIEW else str(failure.title)
+        elif not words and run.reason:
             role, words = "error" if tone_of(run) is Tone.BAD else "dim", str(run.reason)
         if not words and run.isolation.warning is not None:
             role, words = "warn", str(run.isolation.warning)

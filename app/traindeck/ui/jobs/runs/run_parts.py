@@ -104,7 +104,9 @@ class OverviewPart(RunPart):
         self.failure = FailureCard(page.runs.mending_wanted.emit)
         self.failure.line_wanted.connect(self._show_line)
         parts = (self.failure, self.reason, self.isolation, self.origin, *own, *cards, 1)
-        fill_scrolling(self, column_of(*parts, margins=_MARGINS, spacing=SPACE + SPACE // 2))
+        # Under a low head the card of a failure is in sight with its buttons.
+        margins = (2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
+        fill_scrolling(self, column_of(*parts, margins=margins, spacing=SPACE + SPACE // 2))
 
     def leave_out(self, words: str) -> None:
         """These stand over it already."""

@@ -56,4 +56,5 @@ class RuleNews(QObject):
         )
 
     def _on_refused(self, error: InvalidInput) -> None:
-        self._journal.tell(NewsKind.FAILED, error.title, error.hint, name="rules")
+        file = Topic(Subject.FILE, str(self._rules.file.path))
+        self._journal.tell(NewsKind.FAILED, error.title, error.hint, name="rules", topic=file)

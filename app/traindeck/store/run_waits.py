@@ -1,0 +1,48 @@
+"""Until when users want to hear nothing of what they were asked about a run; a small file beside its log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from traindeck.runtime.files import local_errors, our_folder, write_whole
+
+
+class Waited(NamedTuple):
+    until: datetime
+    times: int
+    """How often somebody said so."""
+
+
+class RunWaits:
+    """For worker threads; another program may have written them, so they are read each time."""
+
+    def __init__(self, place: Callable[[str], Path]) -> None:
+        self._place = place
+
+    def of(self, run_id: str, what: str) -> Waited | None:
+        return self._read(run_id).get(what)
+
+    def put(self, run_id: str, what: str, until: datetime) -> None:
+        known = self._read(run_id)
+        before = known.get(what)
+        changed = {**known, what: Waited(until, 1 + (before.times if before else 0))}
+        content = {name: {"until": one.until.isoformat(), "times": one.times} for name, one in changed.items()}
+        place = self._place(run_id)
+        with local_errors(place):
+            our_folder(place.parent)
+            write_whole(place, json.dumps(content).encode())
+
+    def _read(self, run_id: str) -> Mapping[str, Waited]:
+        """What cannot be read was not said: the worst that comes of it is a notice too many."""
+        try:
+            kept = json.loads(self._place(run_id).read_bytes())
+            found = {
+                str(name): Waited(datetime.fromisoformat(one["until"]), int(one["times"])) for name, one in kept.items()
+            }
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}
+        return {name: one for name, one in found.items() if one.until.tzinfo is not None}

@@ -105,6 +105,15 @@ class ScriptTree:
         others = (path for path in self.files if path not in reached)
         return tuple(found for path in (*self.reached, *others) if (found := self.files[path]).is_understood)
 
+    def module_of(self, wanted: LocalImport, importer: str, roots: Iterable[str] = ()) -> str | None:
+        """The file that a whole name is, for the file that asks for it; `roots` are looked in before those of all."""
+        folders = dict.fromkeys((*roots, *self.roots, folder_of(importer)))
+        end = wanted.module.replace(".", "/")
+        for place in files_of(wanted, importer, folders):
+            if place in self.files and (not end or place.endswith((f"{end}.py", f"{end}/__init__.py"))):
+                return place
+        return None
+
     def is_reached(self, path: str) -> bool:
         return path in self.reached
 

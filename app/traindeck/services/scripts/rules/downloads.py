@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from traindeck.domain.texts import text
+from traindeck.services.scripts.reading.values import Begins
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
-from traindeck.services.scripts.rules.known_values import Begins, call_argument
+from traindeck.services.scripts.rules.known_values import call_argument
 from traindeck.services.scripts.rules.source_view import SeenCall, SourceView
 
 _BY_ADDRESS = frozenset({

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.texts import text
+from traindeck.services.scripts.reading.values import Begins
 from traindeck.services.scripts.rules.call_names import COPIES
 from traindeck.services.scripts.rules.file_calls import RESULTS, FileCall, file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
-from traindeck.services.scripts.rules.known_values import OUTPUTS, Begins, KnownValues
+from traindeck.services.scripts.rules.known_values import OUTPUTS, KnownValues
 from traindeck.services.scripts.rules.obs_paths import SCHEMES, is_shifted
 
 _ASKED = ("modelarts", "cloud", "local", "debug", "train_url", "output", "exists")

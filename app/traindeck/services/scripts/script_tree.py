@@ -27,7 +27,8 @@ from traindeck.services.scripts.python_source import (
     parsed_source,
     understood_source,
 )
-from traindeck.services.scripts.started_files import started_by_python, started_by_shell
+from traindeck.services.scripts.reading.hydra_configs import hydra_configs
+from traindeck.services.scripts.started_files import CONFIGS, configs_by_shell, started_by_python, started_by_shell
 
 REQUIREMENTS = "pip-requirements.txt"
 MOST_FILES = 2_000
@@ -36,8 +37,7 @@ MOST_SECONDS = 5.0
 _MOST_KEPT_LETTERS = 4 << 20
 _MOST_CONFIG_BYTES = 256 * 1024
 _MODULES = (".py", ".pyw")
-_CONFIGS = (".yaml", ".yml", ".json")
-_READ = (*_MODULES, ".sh", *_CONFIGS)
+_READ = (*_MODULES, ".sh", *CONFIGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,8 @@ class ScriptTree:
     """What was not read, and why."""
     started: tuple[str, ...] = ()
     """Those that run as programs of their own, the boot file first."""
+    configs: frozenset[str] = field(default_factory=frozenset)
+    """Configuration files that a shell file names, and those that Hydra reads."""
     roots: tuple[str, ...] = ()
     """The folders that modules are looked for in, each with a slash behind it."""
     names: frozenset[str] = field(default_factory=frozenset)
@@ -133,6 +135,7 @@ class _Reading:
     beyond: int = 0
     failed: dict[str, Text | str] = field(default_factory=dict)
     started: dict[str, None] = field(default_factory=dict)
+    configs: set[str] = field(default_factory=set)
     roots: dict[str, None] = field(default_factory=dict)
 
     def file(self, path: str, *, is_needed: bool) -> ScriptFile | None:
@@ -200,7 +203,7 @@ def script_file(
         return ScriptFile(
             path, found.text, found.module, found.fault, found.words, found.line, found.encoding, has_tree, version
         )
-    if len(content) > (_MOST_CONFIG_BYTES if path.endswith(_CONFIGS) else MOST_BYTES):
+    if len(content) > (_MOST_CONFIG_BYTES if path.endswith(CONFIGS) else MOST_BYTES):
         return ScriptFile(path, "", fault=SourceFault.TOO_LARGE)
     for encoding in ("utf-8-sig", "gb18030"):
         try:
@@ -241,7 +244,9 @@ def read_scripts(
     listed = there if isinstance(there, frozenset) else frozenset(files)
     reached = tuple(path for path in reached if path in files)
     started = tuple(path for path in reading.started if path in files)
-    return ScriptTree(boot, files, reached, version, tuple(reading.limits()), started, tuple(reading.roots), listed)
+    configs = frozenset(path for path in reading.configs if path in files)
+    limits, roots = tuple(reading.limits()), tuple(reading.roots)
+    return ScriptTree(boot, files, reached, version, limits, started, configs, roots, listed)
 
 
 def _first_found(wanted: LocalImport, path: str, roots: Iterable[str], there: Container[str]) -> Iterator[str]:
@@ -263,12 +268,17 @@ def _needed_by(reading: _Reading, path: str, there: Container[str]) -> Iterator[
         here = tuple(dict.fromkeys((*reading.roots, folder_of(path))))
         for wanted in local_imports(module):
             yield from _first_found(wanted, path, here, there)
-        for config in configs_named_in(module, here):
-            if config in there:
-                reading.file(config, is_needed=True)
+        configs = list(configs_named_in(module, here))
+        its_own = list(hydra_configs(module, path))
         started = list(started_by_python(module, path))
     else:
-        started = list(started_by_shell(found.text, path)) if path.endswith(".sh") else []
+        is_shell = path.endswith(".sh")
+        configs, its_own = [], list(configs_by_shell(found.text, path)) if is_shell else []
+        started = list(started_by_shell(found.text, path)) if is_shell else []
+    reading.configs.update(its_own)
+    for config in (*configs, *its_own):
+        if config in there:
+            reading.file(config, is_needed=True)
     reading.started.update(dict.fromkeys(started))
     yield from started
 
@@ -276,7 +286,7 @@ def _needed_by(reading: _Reading, path: str, there: Container[str]) -> Iterator[
 def configs_named_in(module: ast.Module, folders: Iterable[str]) -> Iterator[str]:
     """Where the configs may be that a script names in so many words."""
     for node in ast.walk(module):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(_CONFIGS):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(CONFIGS):
             name = node.value.replace("\\", "/")
             yield from dict.fromkeys(posixpath.normpath(folder + name) for folder in folders)
 

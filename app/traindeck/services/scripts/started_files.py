@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from traindeck.services.scripts.imports import folder_of
 
+CONFIGS = (".yaml", ".yml", ".json")
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "{", "}", "then", "do", "else", "!", "if", "while"})
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_0-9]+\}?/?|\$\(\s*(?:pwd|dirname[^)]*)\s*\)/?")
 _STARTERS = frozenset({
@@ -21,6 +22,21 @@ _STARTERS = frozenset({
 
 def started_by_shell(words: str, path: str) -> Iterator[str]:
     """The files that may be meant, below the code folder; what is not there is for the caller to drop."""
+    for command, folders in _of_shell(words, path):
+        yield from _of_command(command, folders)
+
+
+def configs_by_shell(words: str, path: str) -> Iterator[str]:
+    """Configuration files on its command lines, and those it gives a variable."""
+    for command, folders in _of_shell(words, path):
+        for word in command:
+            name = word.rpartition("=")[2]
+            if name.endswith(CONFIGS):
+                yield from (place for folder in folders if (place := _below(folder, name)))
+
+
+def _of_shell(words: str, path: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Each command, and the folders it may run in."""
     here = folder_of(path)
     folders = ["", here]
     for line in _joined(words):
@@ -28,7 +44,7 @@ def started_by_shell(words: str, path: str) -> Iterator[str]:
             if command[0] == "cd" and len(command) > 1:
                 inside = _below(here, command[1])
                 folders += [f"{inside}/"] if inside else []
-            yield from _of_command(command, folders)
+            yield command, folders
 
 
 def started_by_python(module: ast.Module, path: str) -> Iterator[str]:

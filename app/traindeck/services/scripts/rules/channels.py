@@ -23,6 +23,9 @@ _KNOWN = text(
 
 
 _OTHERS = text("Define them in the script, or let it pass over what it does not know.")
+# Source: “Hydra's command line flags” and “Basic Override syntax” (hydra.cc): name=value; other options are its own.
+_HYDRA = "hydra.main"
+_OF_HYDRA = text("Hydra takes name=value without dashes: start it by a boot file of your own that passes them on so.")
 _OF_RESULTS = ("out", "save", "ckpt", "checkpoint", "log", "result", "project", "work_dir", "model_dir", "url")
 _DATACLASSES = "parse_args_into_dataclasses"
 
@@ -33,6 +36,9 @@ def _parse_args(look: ScriptLook) -> Iterable[Fault]:
         is_dataclasses = call.method == _DATACLASSES
         if is_dataclasses:  # what those of a library define is not known; none of them is called so
             missing = [name for name in missing if name.endswith("_url")]
+        is_hydra = call.name == _HYDRA
+        if is_hydra:  # not even those that its config has
+            missing = list(look.job.passed)
         if missing:
             named = ", ".join(f"--{name}" for name in missing)
             why = text(
@@ -45,8 +51,8 @@ def _parse_args(look: ScriptLook) -> Iterable[Fault]:
                     names=named, call=call.method if call.method.startswith("parse_") else call.name,
                 )  # fmt: skip
             level = RED if look.job.has_form or look.job.reaches_internet is False else AMBER
-            hint = _KNOWN if call.method == "parse_args" else _OTHERS
-            yield at(level, view, call.node, why, hint, "parse-known-args")
+            hint = _OF_HYDRA if is_hydra else _KNOWN if call.method == "parse_args" else _OTHERS
+            yield at(level, view, call.node, why, hint, "" if is_hydra else "parse-known-args")
 
 
 def _parsers(look: ScriptLook) -> Iterator[tuple[SourceView, SeenCall]]:
@@ -57,8 +63,8 @@ def _parsers(look: ScriptLook) -> Iterator[tuple[SourceView, SeenCall]]:
     if not look.arguments.is_whole and look.arguments.arguments:
         return
     if look.arguments.arguments and not look.arguments.takes_others:
-        for view, call in look.calls("absl.app.run", "click.command"):
-            if call.argument(2, "flags_parser") is None and not call.around.is_tried:
+        for view, call in look.calls("absl.app.run", "click.command", _HYDRA):
+            if call.name == _HYDRA or (call.argument(2, "flags_parser") is None and not call.around.is_tried):
                 yield view, call
     for view, call in look.methods("parse_args"):
         is_given = call.argument(0, "args")

@@ -31,6 +31,9 @@ from traindeck.services.scripts.reading.hydra_configs import hydra_configs
 from traindeck.services.scripts.started_files import CONFIGS, configs_by_shell, started_by_python, started_by_shell
 
 REQUIREMENTS = "pip-requirements.txt"
+# Source: “How Do I Create a Training Job That References a Third-Party Dependency Package in ModelArts?” (FAQs, 2025):
+# any one of these is installed; earlier editions of the page name the first alone, and the Lab goes by them.
+REQUIREMENT_NAMES = (REQUIREMENTS, "pip-requirement.txt", "requirements.txt", "requirement.txt")
 MOST_FILES = 2_000
 MOST_TOTAL_BYTES = 50 << 20
 MOST_SECONDS = 5.0
@@ -84,7 +87,7 @@ class ScriptTree:
     boot: str
     """The file that is started, which may be a shell file; empty where a folder without one is looked at."""
     files: Mapping[str, ScriptFile]
-    """Every Python and shell file, flat configs and pip-requirements.txt, as far as the bounds let."""
+    """Every Python and shell file, flat configs and lists of packages, as far as the bounds let."""
     reached: tuple[str, ...] = ()
     """What the boot file imports or starts, itself first."""
     version: PythonVersion | None = None
@@ -106,6 +109,11 @@ class ScriptTree:
         reached = set(self.reached)
         others = (path for path in self.files if path not in reached)
         return tuple(found for path in (*self.reached, *others) if (found := self.files[path]).is_understood)
+
+    @property
+    def requirements(self) -> str:
+        """The list of packages; where there is none, the one that would be installed everywhere."""
+        return next((name for name in REQUIREMENT_NAMES if name in self.files), REQUIREMENTS)
 
     def module_of(self, wanted: LocalImport, importer: str, roots: Iterable[str] = ()) -> str | None:
         """The file that a whole name is, for the file that asks for it; `roots` are looked in before those of all."""
@@ -188,7 +196,7 @@ class _Reading:
 
 def is_read(name: str) -> bool:
     """Whether a file of this name says something of a script."""
-    return name.endswith(_READ) or name.rpartition("/")[2] == REQUIREMENTS
+    return name.endswith(_READ) or name.rpartition("/")[2] in REQUIREMENT_NAMES
 
 
 def script_file(
@@ -235,8 +243,9 @@ def read_scripts(
     reading.started[boot] = None
     reading.roots.update(dict.fromkeys(_roots(boot)))
     reached = reached_from([boot], there, lambda path: _needed_by(reading, path, there))
-    if REQUIREMENTS in there:
-        reading.file(REQUIREMENTS, is_needed=True)
+    for name in REQUIREMENT_NAMES:
+        if name in there:
+            reading.file(name, is_needed=True)
     if others and isinstance(there, frozenset):
         for name in sorted(filter(is_read, there), key=lambda name: (not name.endswith(_MODULES), name)):
             reading.file(name, is_needed=False)

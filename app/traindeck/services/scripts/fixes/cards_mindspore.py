@@ -1,8 +1,8 @@
 """MindSpore on all cards of a node: each process computes on its own card, with its own share of the data.
 
-`init`, `set_auto_parallel_context`, `num_shards`, `shard_id`: "Distributed Parallel Training Example (Ascend)" and the API
-documents (mindspore.cn). That Ascend engines start the boot file once for each card, with RANK_SIZE, RANK_ID and the
-number of the card: "Starting Training Using a Preset Image's Boot File" (ModelArts). The page calls that number
+`init`, `set_auto_parallel_context`, `num_shards`, `shard_id`: "Distributed Parallel Training Example (Ascend)" and the
+API documents (mindspore.cn). That Ascend engines start the boot file once for each card, with RANK_SIZE, RANK_ID and
+the number of the card: "Starting Training Using a Preset Image's Boot File" (ModelArts). The page calls that number
 ASCEND_DEVICE_ID; containers have it as DEVICE_ID, too, which is what scripts of MindSpore read.
 """
 

@@ -171,6 +171,18 @@ def test_rules_and_arguments_are_listed(traindeck: Traindeck, code: Path) -> Non
     assert [(one["name"], one["type"], one["default"]) for one in arguments] == [("lr", "float", 0.1)]
 
 
+def test_a_shell_file_that_starts_what_lies_above_it(traindeck: Traindeck, code: Path) -> None:
+    (code / "scripts").mkdir()
+    run = code / "scripts" / "run.sh"
+    for words in ("python train.py $@", "cd $(dirname $0)/..\npython train.py", 'python "$(dirname "$0")/../train.py"'):
+        run.write_text(words)
+        arguments = traindeck("doctor", run, "--arguments", "--json").must_be(0).document["arguments"]
+        assert [(one["name"], one["file"]) for one in arguments] == [("lr", "train.py")]
+    (code / "scripts" / "train.py").write_text("")
+    run.write_text("cd $(dirname $0)\npython train.py")
+    assert not traindeck("doctor", run, "--arguments", "--json").must_be(0).document["arguments"]
+
+
 def test_what_is_nothing_of_the_kind_is_said(traindeck: Traindeck, code: Path, tmp_path: Path) -> None:
     assert "does not exist" in traindeck("doctor", tmp_path / "no.py").must_be(4).said
     assert "Nothing to look at" in traindeck("doctor").must_be(2).said

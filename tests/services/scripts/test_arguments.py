@@ -179,6 +179,33 @@ parser.parse_args()
     assert {one.name for one in script_arguments(tree_of(files, "train.py")).arguments} == {"config"}
 
 
+@pytest.mark.parametrize("made", [
+    "from easydict import EasyDict as ed\ncfg = ed({'lr': 0.5, 'net': {'depth': 50}})",
+    "from easydict import EasyDict\ncfg = EasyDict()\ncfg.lr = 0.5\ncfg.net = EasyDict(depth=50)",
+    "from types import SimpleNamespace as N\ncfg = N(lr=0.5, net=N(depth=50))",
+    "import argparse\ncfg = argparse.Namespace(lr=0.5, net=argparse.Namespace(depth=50))",
+])  # fmt: skip
+def test_tables_with_names(made: str) -> None:
+    script = """
+import argparse
+from src.config import cfg
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=cfg.lr)
+parser.add_argument("--depth", type=int, default=cfg.net.depth)
+parser.add_argument("--other", type=int, default=cfg.other)
+parser.parse_args()
+"""
+    found = script_arguments(tree_of({"train.py": script, "src/config.py": made}, "train.py"))
+    assert told(found) == [("lr", "float", 0.5), ("depth", "int", 50), ("other", "int", None)]
+    assert named(found, "other").default_source == "cfg.other"
+
+
+def test_a_config_of_hydra_that_takes_others_says_that_there_is_more() -> None:
+    script = "import hydra\n@hydra.main('.', 'c')\ndef main(cfg):\n    pass\nmain()\n"
+    for config, is_whole in (("lr: 1", True), ("defaults: [_self_]\nlr: 1", True), ("defaults:\n- net: a", False)):
+        assert script_arguments(tree_of({"train.py": script, "c.yaml": config}, "train.py")).is_whole == is_whole
+
+
 @pytest.mark.parametrize("told_by", [
     "import hydra\n@hydra.main(config_path='conf', config_name='config')",
     "import hydra\n@hydra.main('conf', 'config.yaml')", "from hydra import main\n@main(version_base=None, "

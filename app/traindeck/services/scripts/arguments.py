@@ -23,6 +23,7 @@ from traindeck.services.scripts.reading.configs import (
     arguments_of_hydra,
     configs_named,
     dictionary_of,
+    is_alone,
 )
 from traindeck.services.scripts.reading.hydra_configs import hydra_configs
 from traindeck.services.scripts.reading.relevance import Relevance, may_speak
@@ -245,7 +246,7 @@ class _Program:
     def is_whole(self) -> bool:
         if self.walker.is_over or self.is_read_only_in_part or self.start not in self.modules:
             return False
-        if any(place not in self.tree.files for place in self.of_hydra):
+        if not all(place in self.tree.files and is_alone(self.tree.files[place]) for place in self.of_hydra):
             return False
         fired = self.fired is None or self.fired.is_whole
         return fired and self.flags.is_whole and all(one.is_known_whole() for one in self._counting)

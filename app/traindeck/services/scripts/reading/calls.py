@@ -21,6 +21,7 @@ from traindeck.services.scripts.reading.values import (
     Scope,
     is_plain,
     method_call,
+    named_table,
     path_call,
     pure_call,
 )
@@ -117,6 +118,8 @@ class Calls(Expressions):
             return pure_call("dict", made.values, made.named)
         if (path := path_call(name, made.values)) is not UNKNOWN:
             return path
+        if made.is_whole and (table := named_table(name, made.values, made.named)) is not UNKNOWN:
+            return table
         handler = self.libraries.get(last)
         if handler is not None:
             return handler(made, function)

@@ -79,6 +79,11 @@ def dictionary_of(config: ScriptFile) -> object:
     return {one.name: one.value for one in entries} if entries else UNKNOWN
 
 
+def is_alone(config: ScriptFile) -> bool:
+    """It is all that Hydra reads: `defaults` names no other config."""
+    return all(one.value in ([], ["_self_"]) for one in entries_of(config) if one.name == "defaults")
+
+
 def arguments_of_hydra(config: ScriptFile) -> Iterator[ScriptArgument]:
     """They are there, but no running parameter can say them: it would be an option, and Hydra ends at those."""
     for one in entries_of(config):

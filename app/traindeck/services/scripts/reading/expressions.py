@@ -21,6 +21,7 @@ from traindeck.services.scripts.reading.values import (
     InstanceValue,
     MethodValue,
     ModuleValue,
+    NamedTable,
     Scope,
     binary,
     is_key,
@@ -122,6 +123,8 @@ class Expressions(Constants[Scope]):
                 if of.is_enum and name in of.names:
                     return EnumMember(name, of.names[name])
                 return of.find(name)
+            case NamedTable() if name in of:
+                return of[name]
             case EnumMember(name=own, value=value):
                 return own if name == "name" else value if name == "value" else UNKNOWN
             case AboveValue(of=instance, kind=kind):
@@ -152,6 +155,8 @@ class Expressions(Constants[Scope]):
                     owner.scope.names[name] = value
                 elif isinstance(owner, Handled):
                     owner.assign(name, value)
+                elif isinstance(owner, NamedTable) and len(owner) < MOST_ITEMS:
+                    owner[name] = value
             case ast.Subscript(value=of, slice=key):
                 table, name_in = self.value(of, scope), self.value(key, scope)
                 if isinstance(table, dict) and is_key(name_in) and len(table) < MOST_ITEMS:

@@ -33,6 +33,10 @@ class Begins:
     text: str
 
 
+class NamedTable(dict[object, object]):
+    """A table whose entries are read as attributes: `cfg.lr`."""
+
+
 @dataclass(frozen=True, slots=True)
 class External:
     """Something that is not in the code folder, by its whole name."""
@@ -187,6 +191,10 @@ _METHODS: Mapping[type, frozenset[str]] = {
 _OF_PATHS = frozenset({"joinpath", "as_posix", "resolve", "absolute", "expanduser"})
 _JOIN = frozenset({"os.path.join", "posixpath.join"})
 _SAME = frozenset({"builtins.str", "os.fspath", "os.path.expandvars", "os.path.normpath"})
+_TABLES = frozenset({
+    "easydict.EasyDict", "addict.Dict", "munch.Munch", "munch.DefaultMunch", "ml_collections.ConfigDict",
+    "types.SimpleNamespace", "argparse.Namespace",
+})  # fmt: skip
 _PATHS = frozenset({"Path", "PurePath", "PurePosixPath"})
 _FAULTS = (
     TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError, MemoryError,
@@ -354,6 +362,22 @@ def path_call(name: str, values: list[object]) -> object:
     if name in _JOIN or name.rpartition(".")[2] in _PATHS:
         return joined(values)
     return values[0] if name in _SAME else UNKNOWN
+
+
+def named_table(name: str, values: list[object], named: dict[str, object]) -> object:
+    """What makes one, by its whole name: of a table, of names, or of nothing yet."""
+    first = values[0] if values else {}
+    if name not in _TABLES or len(values) > 1 or not isinstance(first, dict):
+        return UNKNOWN
+    made = {**first, **named}
+    return NamedTable({
+        key: named_table(name, [one], {}) if isinstance(one, dict) and not isinstance(one, NamedTable) else one
+        for key, one in made.items()
+    })  # fmt: skip
+
+
+def entry_of(table: object, name: str) -> object:
+    return table.get(name, UNKNOWN) if isinstance(table, NamedTable) else UNKNOWN
 
 
 def method_call(of: object, name: str, values: list[object], named: dict[str, object]) -> object:

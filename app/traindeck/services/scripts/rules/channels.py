@@ -25,6 +25,7 @@ _KNOWN = text(
 _OTHERS = text("Define them in the script, or let it pass over what it does not know.")
 # Source: “Hydra's command line flags” and “Basic Override syntax” (hydra.cc): name=value; other options are its own.
 _HYDRA = "hydra.main"
+_GROUP = "click.group"
 _OF_HYDRA = text("Hydra takes name=value without dashes: start it by a boot file of your own that passes them on so.")
 _OF_RESULTS = ("out", "save", "ckpt", "checkpoint", "log", "result", "project", "work_dir", "model_dir", "url")
 _DATACLASSES = "parse_args_into_dataclasses"
@@ -52,7 +53,8 @@ def _parse_args(look: ScriptLook) -> Iterable[Fault]:
                 )  # fmt: skip
             level = RED if look.job.has_form or look.job.reaches_internet is False else AMBER
             hint = _OF_HYDRA if is_hydra else _KNOWN if call.method == "parse_args" else _OTHERS
-            yield at(level, view, call.node, why, hint, "" if is_hydra else "parse-known-args")
+            fix = "" if call.name in (_HYDRA, _GROUP) else "parse-known-args"
+            yield at(level, view, call.node, why, hint, fix)
 
 
 def _parsers(look: ScriptLook) -> Iterator[tuple[SourceView, SeenCall]]:
@@ -60,11 +62,12 @@ def _parsers(look: ScriptLook) -> Iterator[tuple[SourceView, SeenCall]]:
     for view, call in look.methods(_DATACLASSES):
         if call.argument(1, "return_remaining_strings") is None and not call.node.args and not call.around.is_tried:
             yield view, call
+    yield from look.calls(_HYDRA)
     if not look.arguments.is_whole and look.arguments.arguments:
         return
     if look.arguments.arguments and not look.arguments.takes_others:
-        for view, call in look.calls("absl.app.run", "click.command", _HYDRA):
-            if call.name == _HYDRA or (call.argument(2, "flags_parser") is None and not call.around.is_tried):
+        for view, call in look.calls("absl.app.run", "click.command", _GROUP):
+            if call.argument(2, "flags_parser") is None and not call.around.is_tried:
                 yield view, call
     for view, call in look.methods("parse_args"):
         is_given = call.argument(0, "args")
@@ -146,7 +149,10 @@ def _outputs(look: ScriptLook) -> Iterable[Fault]:
     why = text("No line of the script uses the output “{name}”, so nothing will be in it.")
     hint = text("Write the results into args.{name}, or remove the output from the job.")
     if not look.job.has_form:
-        names = [one.name.lower() for one in look.arguments.arguments]
+        # An argument for the input says nothing of the output, nor does one that is only defined.
+        passed = {one.name for one in (*look.job.inputs, *look.job.outputs)}
+        names = [one.name.lower() for one in look.arguments.arguments if one.name not in passed]
+        names += [one.name for one in look.job.outputs if _is_read(look, one)]
         if look.job.reaches_internet is not False or any(part in name for name in names for part in _OF_RESULTS):
             return ()  # jobs may name their output after that argument
         if any(words.startswith(SCHEMES) for words in look.all_texts) or any(True for _ in lost_results(look)):

@@ -11,7 +11,17 @@ from typing import Any
 from traindeck.domain.jobs.job_spec import ChannelAccess, ChannelStyle
 from traindeck.domain.scripts.script_job import AcceleratorKind, ScriptJob
 from traindeck.services.scripts.reading.constants import Constants
-from traindeck.services.scripts.reading.values import UNKNOWN, Begins, UnknownValue, method_call, path_call, pure_call
+from traindeck.services.scripts.reading.values import (
+    UNKNOWN,
+    Begins,
+    NamedTable,
+    UnknownValue,
+    entry_of,
+    method_call,
+    named_table,
+    path_call,
+    pure_call,
+)
 from traindeck.services.scripts.rules.neighbours import Defined, Neighbours
 from traindeck.services.scripts.rules.source_view import FunctionNode, Guard, SeenCall, SourceView, Surroundings
 
@@ -181,13 +191,23 @@ class KnownValues(Constants[int]):
             values.append(self._imported(place, depth))
         found = self.one_of(values) if values else UNKNOWN
         # What is filled later, and what nobody writes to ask for it: an empty one is handed on to be filled.
-        is_open = isinstance(found, list | dict | set) and (not found or name in self.view.changed)
+        is_open = isinstance(found, list | dict | set) and (not found or name in self.neighbours.changed)
         return UNKNOWN if is_open else found
 
     def _imported(self, place: Defined, depth: int) -> Any:
         if self.neighbours.is_set_from_outside(place) or depth > _DEEPEST:
             return UNKNOWN
-        return self.in_file(place.view)._assigned(place.name, depth + 1)
+        there = self.in_file(place.view)
+        if place.name in place.view.assigned:
+            return there._assigned(place.name, depth + 1)
+        first, *rest = place.name.split(".")
+        found = there._assigned(first, depth + 1)
+        for name in rest:
+            found = self._entry(found, name)
+        return found
+
+    def _entry(self, table: object, name: str) -> Any:
+        return UNKNOWN if name in self.neighbours.set_attributes else entry_of(table, name)
 
     def _attribute(self, node: ast.Attribute, depth: int) -> Any:
         name = self.view.name_of(node)
@@ -199,6 +219,8 @@ class KnownValues(Constants[int]):
         place = self.neighbours.defined(self.view, written) if written.partition(".")[0] in self.view.origins else None
         if place is not None:
             return self._imported(place, depth)
+        if isinstance(table := self.of(node.value, depth), NamedTable):
+            return self._entry(table, node.attr)
         return self._argument(node.attr) if self.is_arguments(node.value) else UNKNOWN
 
     def is_arguments(self, node: ast.expr) -> bool:
@@ -208,7 +230,8 @@ class KnownValues(Constants[int]):
         name = node.id if isinstance(node, ast.Name) else node.attr
         if name not in self._roots:
             given = (ast.unparse(one.node).lower() for one in self.view.assigned.get(name, ()))
-            self._roots[name] = name.lower() in _USUAL_ARGUMENTS or any("parse" in words for words in given)
+            is_usual = name.lower() in _USUAL_ARGUMENTS or name.lower().endswith("_args")
+            self._roots[name] = is_usual or any("parse" in words for words in given)
         return self._roots[name]
 
     def _argument(self, name: str) -> Any:
@@ -249,13 +272,15 @@ class KnownValues(Constants[int]):
         if isinstance(node.func, ast.Name) and not node.keywords and name in _BUILTINS:
             found = path_call(f"builtins.{name}", values)
             return pure_call(name, values, {}) if found is UNKNOWN else found
+        named = {one.arg: self.of(one.value, depth) for one in node.keywords if one.arg is not None}
+        if len(named) == len(node.keywords) and (table := named_table(name, values, named)) is not UNKNOWN:
+            return table
         found = path_call(name, values)
         if found is not UNKNOWN or not isinstance(node.func, ast.Attribute):
             return found
         of = self.of(node.func.value, depth)
         if not isinstance(of, str | Begins):
             return UNKNOWN  # a list or a table would be changed by it
-        named = {one.arg: self.of(one.value, depth) for one in node.keywords if one.arg is not None}
         return method_call(of, node.func.attr, values, named)
 
     def _variable(self, name: str) -> Any:

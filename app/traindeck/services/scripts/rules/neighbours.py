@@ -74,6 +74,17 @@ class Neighbours:
                     found.add((place.view.path, place.name))
         return frozenset(found)
 
+    @cached_property
+    def set_attributes(self) -> frozenset[str]:
+        """Names that something is given as an attribute, in any file."""
+        names = (name for view in self.views() for name in view.assigned)
+        return frozenset(name.rpartition(".")[2] for name in names if "." in name)
+
+    @cached_property
+    def changed(self) -> frozenset[str]:
+        """Names of what is filled or changed in place, in any file."""
+        return frozenset().union(*(view.changed for view in self.views()))
+
     def calls_of(self, function: str) -> Sequence[tuple[SourceView, SeenCall]]:
         """Of whatever is called so, in all files."""
         return self._calls.get(function, ())

@@ -194,6 +194,10 @@ class _Reading:
             yield text("{file} was not read: {problem}", file=path, problem=problem)
 
 
+def is_script(name: str) -> bool:
+    return name.endswith((*_MODULES, ".sh"))
+
+
 def is_read(name: str) -> bool:
     """Whether a file of this name says something of a script."""
     return name.endswith(_READ) or name.rpartition("/")[2] in REQUIREMENT_NAMES

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from traindeck.domain.jobs.form.form_field import nearest
 from traindeck.domain.jobs.job_spec import Channel, ChannelAccess
+from traindeck.domain.scripts.arguments import ArgumentKind, ArgumentSource
 from traindeck.domain.texts import Text, text
 from traindeck.services.scripts.rules.file_calls import file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
@@ -96,7 +97,7 @@ def _parameters(look: ScriptLook) -> Iterable[Fault]:
     """Passed over without a word."""
     if not look.arguments.takes_others or not look.tree.boot:
         return
-    for name in look.job.parameters:
+    for name, _ in look.job.parameters:
         if look.arguments.is_unknown(name) and name not in look.all_texts:
             known = [one.name for one in look.arguments.arguments]
             near = nearest(name, known)
@@ -105,6 +106,18 @@ def _parameters(look: ScriptLook) -> Iterable[Fault]:
             if near:
                 hint = text("Did you mean “{nearest}”?", nearest=near)
             yield Fault(AMBER, look.tree.boot, 1, why, hint)
+
+
+def _values(look: ScriptLook) -> Iterable[Fault]:
+    """Of what is known to be passed, and to be taken by this very script."""
+    for name, value in look.job.parameters:
+        one = look.arguments.named(name)
+        if one is None or not one.is_sure or one.file not in look.paths:
+            continue
+        if (wrong := one.mistake(value.strip())) is not None:
+            ends = one.source is not ArgumentSource.FIRE and one.kind is not ArgumentKind.YES_NO
+            hint = text("Correct the running parameter “{name}”.", name=name)
+            yield Fault(RED if ends else AMBER, one.file, one.line or 1, wrong, hint)
 
 
 def _unread(look: ScriptLook, channels: tuple[Channel, ...], why: Text, hint: Text) -> Iterator[Fault]:
@@ -164,6 +177,7 @@ def _outputs(look: ScriptLook) -> Iterable[Fault]:
 RULES = (
     ScriptRule("parse-args", "arguments", text("Arguments the script does not know"), _parse_args),
     ScriptRule("required-argument", "arguments", text("Required arguments that are not passed"), _required),
+    ScriptRule("argument-value", "arguments", text("Values the script does not take"), _values),
     ScriptRule("unread-parameter", "arguments", text("Running parameters nobody reads"), _parameters),
     ScriptRule("unread-input", "channels", text("Input nobody reads"), _inputs),
     ScriptRule("unread-output", "channels", text("Output nobody writes"), _outputs),

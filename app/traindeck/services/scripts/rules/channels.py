@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from traindeck.domain.jobs.form.form_field import nearest
 from traindeck.domain.jobs.job_spec import Channel, ChannelAccess
-from traindeck.domain.scripts.arguments import ArgumentKind, ArgumentSource
 from traindeck.domain.texts import Text, text
 from traindeck.services.scripts.rules.file_calls import file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
@@ -115,9 +114,9 @@ def _values(look: ScriptLook) -> Iterable[Fault]:
         if one is None or not one.is_sure or one.file not in look.paths:
             continue
         if (wrong := one.mistake(value.strip())) is not None:
-            ends = one.source is not ArgumentSource.FIRE and one.kind is not ArgumentKind.YES_NO
-            hint = text("Correct the running parameter “{name}”.", name=name)
-            yield Fault(RED if ends else AMBER, one.file, one.line or 1, wrong, hint)
+            why = text("The running parameter “{name}”: {problem}", name=name, problem=wrong)
+            hint = text("Correct the value in the job, or what the script takes.")
+            yield Fault(RED if one.is_strict else AMBER, one.file, one.line or 1, why, hint)
 
 
 def _unread(look: ScriptLook, channels: tuple[Channel, ...], why: Text, hint: Text) -> Iterator[Fault]:

@@ -132,7 +132,7 @@ class MiniDialog(QDialog):
         self.percent.valueChanged.connect(lambda value: form.choose(percent=value))
         self.seed.textChanged.connect(lambda words: form.choose(seed=words))
         self.by_folder.toggled.connect(lambda wanted: form.choose(by_folder=wanted))
-        for field in (self.source, self.target, self.seed):
+        for field in (self.source, self.target, self.seed, self.per_class.lineEdit(), self.percent.lineEdit()):
             field.returnPressed.connect(form.look)
 
     def _lay_out(self) -> None:

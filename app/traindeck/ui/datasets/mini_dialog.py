@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from traindeck.domain.datasets.choice import ClassShare
 from traindeck.domain.storage.objects import names_a_service, size_words
-from traindeck.domain.texts import say, say_count
+from traindeck.domain.texts import say, say_count, say_list
 from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
@@ -217,9 +217,9 @@ def _notes(state: MiniState) -> list[str]:
         return []
     found = []
     if plan.layouts:
-        found.append(say("Layout: {layouts}", layouts=", ".join(say(one.title) for one in plan.layouts)))
+        found.append(say("Layout: {layouts}", layouts=say_list(one.title for one in plan.layouts)))
     if plan.indexes:
-        found.append(say("Classes from: {files}", files=", ".join(plan.indexes)))
+        found.append(say("Classes from: {files}", files=say_list(plan.indexes)))
     found += [say(note) for note in plan.notes]
     if plan.left:
         skipped = len(plan.left)

@@ -61,7 +61,7 @@ class ParameterModel(TitledModel):
             return self._theme.color("dim")
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleDescriptionRole):
             place = say("{file}, line {line}", file=one.file, line=one.line)
-            return "\n".join((f"{one.name}: {argument_words(one)}", place))
+            return "\n".join((say("{label}: {value}", label=one.name, value=argument_words(one)), place))
         return None
 
 

@@ -136,7 +136,7 @@ class ObjectModel(DropModel, TitledModel):
             return f"{self.headerData(index.column(), Qt.Orientation.Horizontal)}: {words}"
         row = self.shown(index)
         kind = say("Folder") if row is None or row.entry.path.is_folder else say("Object")
-        return f"{kind}: {words}"
+        return say("{label}: {value}", label=kind, value=words)
 
     def _is_cut(self, index: Index) -> bool:
         row = self.shown(index) if self._cut else None

@@ -177,7 +177,7 @@ def test_a_meaning_that_was_kept_is_told_again() -> None:
 
 
 def test_a_list_has_the_marks_of_its_language() -> None:
-    parts = ["train.py", texts.text("Name"), "a"]
+    parts: list[texts.Text | str] = ["train.py", texts.text("Name"), "a"]
     assert texts.say_list(parts) == "train.py, Name, a"
     assert texts.say_list([]) == "" and texts.say_list(parts[:1]) == "train.py"
     language.speak(texts.CHINESE)

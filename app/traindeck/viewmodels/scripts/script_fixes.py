@@ -73,6 +73,8 @@ class ScriptFixes(QObject):
 
     wanted = Signal(object)
     """A FixPreview that is to be shown."""
+    changed = Signal()
+    """Files were written, or are as they were before."""
 
     def __init__(
         self, source: ScriptSource, files: FixFiles, disk: BlockingCalls, journal: Journal, scope: TaskScope
@@ -111,6 +113,7 @@ class ScriptFixes(QObject):
             undone = await self.disk.run(lambda _: self.files.undo(applied.id))
             if undone.boot_after:
                 self.source.use_boot(undone.boot_before)
+            self.changed.emit()
             words = count_text("{count} file is as it was.", "{count} files are as they were.", len(undone.files))
             self.journal.tell(NewsKind.DONE, words, name=_NEWS, topic=Topic(Subject.FILE, str(undone.folder)))
 
@@ -216,6 +219,7 @@ class FixPreview(Stateful):
             self._become(is_writing=False)
             if applied.boot_after:
                 self._fixes.source.use_boot(applied.boot_after)
+            self._fixes.changed.emit()
             words = count_text("{count} file was changed.", "{count} files were changed.", len(applied.files))
             undo = partial(self._fixes.undo, applied)
             self._fixes.journal.tell(

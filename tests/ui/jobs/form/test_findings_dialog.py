@@ -74,8 +74,13 @@ async def test_findings_are_shown_with_their_lines_fixed_and_silenced(qapp: QApp
         await until(lambda: not fixing.preview.state.is_reading)
         fixing.apply_button.click()
         await until(lambda: "parse_known_args" in (code / "train.py").read_text())
-        dialog.findings.look()
         await until(lambda: "parse-args" not in [one[0] for one in told(dialog)])
+        await until(lambda: "parse-args" not in [one.rule for one in on.parts.checks.state.findings])
+        # Whoever edits the code elsewhere sees it when coming back.
+        await until(lambda: on.parts.code.state.tree is not None and not on.parts.code.state.is_looking)
+        (code / "train.py").write_text("print('training')\n")
+        on.parts.code.look()
+        await until(lambda: not told(dialog))
         dialog.close()
         assert not on.cloud.reported
 

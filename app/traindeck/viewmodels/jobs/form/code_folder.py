@@ -62,6 +62,8 @@ class CodeFolder(Stateful):
     state: CodeState
 
     looked = Signal()
+    edited = Signal()
+    """Files of the same directory are others than they were a look ago."""
 
     def __init__(
         self, form: JobForm, disk: BlockingCalls, scope: TaskScope, limits_of: LimitsOf = of_the_service
@@ -175,7 +177,10 @@ class CodeFolder(Stateful):
         except AppError as error:
             self._become(tree=None, nodes=(), trouble=error, is_looking=False)
         else:
+            before = self.state.tree
             self._become(tree=tree, nodes=nodes, limits=limits, trouble=None, is_looking=False)
+            if before is not None and before.root == tree.root and before.entries != tree.entries:
+                self.edited.emit()
         self.looked.emit()
 
 

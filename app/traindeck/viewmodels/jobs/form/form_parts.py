@@ -42,6 +42,11 @@ class FormParts:
     viewers: set[object] = field(default_factory=set)
     """In which it is in sight."""
 
+    def __post_init__(self) -> None:
+        self.fixes.changed.connect(self.checks.use_edited)
+        self.fixes.changed.connect(self.code.look)
+        self.code.edited.connect(self.checks.use_edited)
+
     def mend(self, fix: CheckFix) -> None:
         """In the form at once; in scripts only after somebody saw what would change."""
         if fix.script_fix:

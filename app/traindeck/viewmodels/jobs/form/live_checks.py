@@ -43,6 +43,8 @@ class CheckedForm:
     frozen: FrozenCode | None = None
     """The code of the run that the form is like, if it is that which goes."""
     kind: StartKind = StartKind.PRESET
+    edition: int = 0
+    """Of the code directory, as often as its files were seen to be others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class LiveChecks(QObject):
         self._checks: JobChecks | None = None
         self._known: CheckReport | None = None
         self._about: CheckedForm | None = None
+        self._edition = 0
         self._found: dict[str, tuple[CheckFinding, ...]] = {}
         self._settled: Callable[[], None] = lambda: None
         # Findings come by the dozen in a moment: they are shown together.
@@ -137,6 +140,12 @@ class LiveChecks(QObject):
             self._checks.facts.forget(self._form.state.profile)
         self._on_form(at_once=True)
 
+    def use_edited(self) -> None:
+        """The code is another than it was; what services said of the rest still holds."""
+        self._edition += 1
+        self._known = None
+        self._on_form(at_once=True)
+
     def use_frozen(self, code: FrozenCode | None) -> None:
         """It is this code that goes, or that of the working folder."""
         self.frozen = code
@@ -160,7 +169,7 @@ class LiveChecks(QObject):
     @property
     def wanted(self) -> CheckedForm:
         state = self._form.state
-        return CheckedForm(state.spec, state.base, state.profile, self.frozen, state.kind)
+        return CheckedForm(state.spec, state.base, state.profile, self.frozen, state.kind, self._edition)
 
     async def report(self) -> CheckReport:
         """All about the form as it stands; waits for what is under way, and begins what is not."""

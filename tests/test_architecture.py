@@ -112,6 +112,27 @@ def test_no_nested_event_loop() -> None:
     assert found == []
 
 
+LETS_EVENTS_PASS = {"processEvents", "mouseMove", "qWait", "waitExposed", "waitActive", "waitSignal", "waitUntil"}
+
+
+def test_no_task_of_a_test_lets_events_pass() -> None:
+    """Other tasks that wake meanwhile are lost; `outside_of_tasks` is the way."""
+
+    def found(node: ast.AST, *, in_task: bool) -> Iterator[int]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.AsyncFunctionDef, ast.FunctionDef, ast.Lambda)):
+                yield from found(child, in_task=isinstance(child, ast.AsyncFunctionDef))
+                continue
+            call = child.func if isinstance(child, ast.Call) else None
+            if in_task and isinstance(call, ast.Attribute) and call.attr in LETS_EVENTS_PASS:
+                yield call.lineno
+            yield from found(child, in_task=in_task)
+
+    paths = (path for path in (ROOT / "tests").rglob("*.py") if "async def" in path.read_text(encoding="utf-8"))
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    assert [f"{path.name}:{line}" for path, tree in trees.items() for line in found(tree, in_task=False)] == []
+
+
 def test_no_layout_is_asked_for_its_items() -> None:
     """Qt deletes them without a word to Python, whose object for one stays as long as the layout.
 

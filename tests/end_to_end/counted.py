@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hands import Hands, log_words, tell
+from outside import outside_of_tasks
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
@@ -30,7 +31,7 @@ class Counted(Hands):
     async def accept(self) -> None:
         """Return in a field of a dialog that goes with it, before the key is let go of."""
         self.count += 1
-        await self.outside_of_tasks(lambda: QTest.keyPress(self.focused(), Qt.Key.Key_Return))
+        await outside_of_tasks(lambda: QTest.keyPress(self.focused(), Qt.Key.Key_Return))
 
     def runs(self) -> tuple[Run, ...]:
         runs: tuple[Run, ...] = self.program.models.jobs.runs.state.runs

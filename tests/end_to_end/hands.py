@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
+from outside import outside_of_tasks
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
@@ -95,7 +96,7 @@ class Hands:
         act = QTest.mouseDClick if double else QTest.mouseClick
         none = Qt.KeyboardModifier.NoModifier
         button = Qt.MouseButton.RightButton if right else Qt.MouseButton.LeftButton
-        await self.outside_of_tasks(lambda: act(handle, button, none, inside))
+        await outside_of_tasks(lambda: act(handle, button, none, inside))
 
     async def open_menu_of(self, button: QWidget) -> QMenu:
         """Qt turns a loop of its own until the menu is closed: the click is not waited for."""
@@ -108,14 +109,14 @@ class Hands:
 
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         handle = (QApplication.activePopupWidget() or QApplication.activeWindow() or self.window).windowHandle()
-        await self.outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
+        await outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
 
     async def type(self, words: str) -> None:
         """Into whatever has the keyboard."""
         target = QApplication.focusWidget()
         assert target is not None, "nothing has the keyboard"
         for letter in words:  # a person's come one by one, and the window answers between two
-            await self.outside_of_tasks(partial(QTest.keyClicks, target, letter))
+            await outside_of_tasks(partial(QTest.keyClicks, target, letter))
 
     async def fill(self, edit: QLineEdit, words: str) -> None:
         await self.click(edit)
@@ -136,7 +137,7 @@ class Hands:
                 QPointF(spot), QPointF(viewport.mapToGlobal(spot)), QPoint(), angle, Qt.MouseButton.NoButton,
                 Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
             )  # fmt: skip
-            await self.outside_of_tasks(partial(QApplication.sendEvent, viewport, wheel))
+            await outside_of_tasks(partial(QApplication.sendEvent, viewport, wheel))
             assert area.verticalScrollBar().value() != before, f"{widget!r} cannot be scrolled into view"
 
     async def choose(self, *words: str) -> None:
@@ -190,23 +191,6 @@ class Hands:
         """Every word in sight, the contents of the log and of tables aside."""
         top = inside or self.window
         return "\n".join(dict.fromkeys(words for words in _words(top) if words.strip()))
-
-    async def outside_of_tasks(self, act: Callable[[], Any]) -> None:
-        """Qt's test functions let events pass; inside a task that would step into other tasks."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def do() -> None:
-            try:
-                act()
-            except Exception as error:  # noqa: BLE001  (raised again for the one who waits)
-                if not done.cancelled():
-                    done.set_exception(error)
-            else:
-                if not done.cancelled():  # what was pressed may have ended the program
-                    done.set_result(None)
-
-        QTimer.singleShot(0, do)
-        await done
 
 
 def _hit(widget: QWidget, place: QPoint | None) -> bool:

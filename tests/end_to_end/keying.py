@@ -8,6 +8,7 @@ from functools import partial
 from itertools import cycle
 
 from hands import Hands, tell
+from outside import outside_of_tasks
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -140,7 +141,7 @@ async def _press(hands: Hands, start: QWidget, times: int) -> tuple[int, list[st
     for keys in cycle(_KEYS):
         if pressed >= times or faults:
             break
-        await hands.outside_of_tasks(partial(press, keys))
+        await outside_of_tasks(partial(press, keys))
     return pressed, faults
 
 

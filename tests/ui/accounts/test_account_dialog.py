@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from end_to_end.outside import outside_of_tasks
 from support import planted
 from support.frame_bench import ICONS
 from support.qt_support import until
@@ -337,7 +338,7 @@ async def test_it_fits_a_low_screen_and_no_mistake_moves_a_field(theme: Theme, q
         dialog.region.setEditText("Beijing")
         qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
         assert dialog.fields["access_key"].accessibleDescription() and dialog.region.accessibleDescription()
-        QApplication.processEvents()
+        await outside_of_tasks(QApplication.processEvents)
         assert places() == before and service.added == []
         dialog.close()
         dialog.deleteLater()

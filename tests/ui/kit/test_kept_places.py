@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QHeaderView, QTableView, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from end_to_end.outside import outside_of_tasks
 from support.qt_support import press, until
 from traindeck.ui.kit.columns import Columns, columns_with_focus
 from traindeck.ui.kit.kept_place import KeptRows
@@ -115,13 +116,13 @@ async def test_a_row_that_is_gone_or_a_hand_that_was_quicker_moves_nothing(qtbot
     found.table.selectRow(0)
     press(found.table, Qt.Key.Key_Down)
     found.model.show(range(200))
-    QApplication.processEvents()
+    await outside_of_tasks(QApplication.processEvents)
     assert found.top() == "0.0"
     for damaged in (7, ["100"], {"top": "100"}):
         state.put("place.numbers", damaged)
         again = panel(qtbot, state)
         again.model.show(range(200))
-        QApplication.processEvents()
+        await outside_of_tasks(QApplication.processEvents)
         assert again.top() == "0.0"
 
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMenu
 
+from end_to_end.outside import outside_of_tasks
 from support.folder_cloud import digits_spec
 from support.jobs_window import JobsWindow, jobs_window, log_with
 from support.waiting import until
@@ -97,14 +98,14 @@ async def test_a_click_on_an_obs_path_opens_the_place(qapp: QApplication, tmp_pa
         top, laid = next(iter(pane._laid_out()))
         x = pane._left + (words.index("obs") + 3) * pane.layouts.sign_width
         place = QRectF(x, top, 1, laid.lines * pane.layouts.line_height).center().toPoint()
-        QTest.mouseMove(pane.viewport(), place)
+        await outside_of_tasks(lambda: QTest.mouseMove(pane.viewport(), place))
         QTest.mouseClick(pane.viewport(), Qt.MouseButton.LeftButton, pos=place)
         run = at.room.log.state.run
         assert run is not None
         assert asked == [Topic(Subject.PLACE, "obs://bucket/out/epoch-3.ckpt", run.profile)]
         # A drag over it selects, and opens nothing.
         QTest.mousePress(pane.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        QTest.mouseMove(pane.viewport(), place + QPoint(60, 0))
+        await outside_of_tasks(lambda: QTest.mouseMove(pane.viewport(), place + QPoint(60, 0)))
         QTest.mouseRelease(pane.viewport(), Qt.MouseButton.LeftButton, pos=place + QPoint(60, 0))
         assert len(asked) == 1 and pane.selected_words()
 

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
+from end_to_end.outside import outside_of_tasks
 from support.folder_cloud import FolderCloud, offline
 from support.log_bench import RUN, Bench, bench, numbered
 from support.panel_bench import light_theme
@@ -139,7 +140,7 @@ async def test_a_click_or_a_selection_changes_nothing(tmp_path: Path, theme: The
         viewport = on.view.pane.viewport()
         qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=QPoint(30, 20))
         qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=QPoint(10, 20))
-        qtbot.mouseMove(viewport, QPoint(60, 60))
+        await outside_of_tasks(lambda: qtbot.mouseMove(viewport, QPoint(60, 60)))
         qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=QPoint(60, 60))
         qtbot.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=QPoint(30, 40))
         chosen = on.view.pane.selected_words()

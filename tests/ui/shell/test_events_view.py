@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from end_to_end.outside import outside_of_tasks
 from support.frame_bench import texts_cut
 from support.panel_bench import light_theme
 from support.qt_support import press, watched_for_stalls
@@ -106,7 +107,7 @@ async def test_ten_thousand_rows_scroll_are_narrowed_and_grow_without_a_stall(
             bar = at.view.table.verticalScrollBar()
             for share in range(20):
                 bar.setValue(bar.maximum() * share // 20)
-                qapp.processEvents()
+                await outside_of_tasks(qapp.processEvents)
             at.view.typed.setText("old 4242")
             await until(lambda: at.titles() == ["old 4242"])
             at.view.typed.clear()

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
+from end_to_end.outside import outside_of_tasks
 from support.frame_bench import BOTTOM, Frame, frame, framed
 from support.qt_support import until
 from support.waiting import fail_with
@@ -180,7 +181,7 @@ async def test_one_panel_gets_the_whole_window_and_gives_it_back(
         qtbot.keyClick(at.window, Qt.Key.Key_F11)
         await until(lambda: docks_now(at) == before)
         await until(lambda: has_keys(at.window, log))
-        QApplication.processEvents()
+        await outside_of_tasks(QApplication.processEvents)
         assert has_keys(at.window, log), "and do so on the way back"
         assert kept is None or at.window.state.get("docks") == kept, "at the next start it is as it was before"
         bar = dock_tabs(at)

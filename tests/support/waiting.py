@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -23,10 +22,7 @@ AT_ONCE_S = 20.0
 # Whether the system tells how long a thread was ready but had no processor, and what it waits for.
 IS_TOLD = Path("/proc/self/schedstat").exists() and Path("/proc/self/syscall").exists()
 # What the piece below takes on a machine as we have them.
-_PIECE_S = 0.005
-# Beside other tests, memory and caches are shared: the same turn of a window then takes up to so many times as long of
-# its own thread, which no small piece of work shows. A test that is run alone is held to the limit itself.
-_BESIDE_OTHERS = 1.5 if "PYTEST_XDIST_WORKER" in os.environ else 1.0
+_PIECE_S = 0.008
 
 
 def slowness() -> float:
@@ -51,7 +47,7 @@ def is_long(seconds: float, own: float, limit_s: float = LONGEST_STALL_S) -> boo
     """Whether a stall is the window's fault; a slow machine is given as much longer as it computes."""
     if own <= limit_s and seconds <= limit_s + OF_OTHERS_S:
         return False
-    limit_s *= slowness() * _BESIDE_OTHERS
+    limit_s *= slowness()
     if not IS_TOLD:
         return seconds > limit_s + OF_OTHERS_S
     return own > limit_s or seconds > limit_s + OF_OTHERS_S

@@ -120,7 +120,7 @@ async def test_what_nobody_sees_is_styled_later_in_turns_of_its_own(qapp: QAppli
     theme.choose("light")
     theme.choose("dark")
     theme.choose("light")
-    await until(lambda: theme.colors is LIGHT_COLORS)
+    await until(lambda: theme.colors is LIGHT_COLORS and window.updatesEnabled())
     theme.close()
     assert all(label.palette().color(QPalette.ColorRole.WindowText) == theme.color("dim") for label in labels[1:])
 

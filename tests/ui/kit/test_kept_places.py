@@ -107,6 +107,26 @@ async def test_a_list_is_where_it_was_by_its_row_and_not_by_its_number(qtbot: Qt
     assert state.get("place.numbers") is None, "at the beginning new rows are seen as they come"
 
 
+async def test_a_row_whose_followers_come_late_is_at_the_top_when_they_are_there(
+    qtbot: QtBot, state: WindowState
+) -> None:
+    """The first page ended with it: it was shown at the bottom, and stayed there."""
+    state.put("place.numbers", "100")
+    found = panel(qtbot, state)
+    found.model.show(range(101))
+    await until(lambda: found.table.verticalScrollBar().value() > 0)
+    found.model.show(range(200))
+    await until(lambda: found.top() == "100.0")
+
+    selected = panel(qtbot, state)
+    selected.model.show(range(101))
+    await until(lambda: selected.table.verticalScrollBar().value() > 0)
+    selected.table.setCurrentIndex(selected.model.index(3, 0))
+    selected.model.show(range(200))
+    QApplication.processEvents()
+    assert selected.top() != "100.0", "what somebody went to stays in sight"
+
+
 async def test_a_row_that_is_gone_or_a_hand_that_was_quicker_moves_nothing(qtbot: QtBot, state: WindowState) -> None:
     state.put("place.numbers", "100")
     found = panel(qtbot, state)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,37 @@ async def test_a_window_that_comes_later_shows_the_line_that_was_at_the_top(
         await until(lambda: anew.has_last("new 499"))
         await until(lambda: anew.feed.state.is_following and anew.is_at_end)
         anew.feed.close()
+
+
+async def test_a_panel_that_is_made_while_a_line_is_looked_for_shows_that_line(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    """News of a line opens the log: its panel came late, took up where it was before, and showed the beginning."""
+    async with bench(tmp_path, theme, qtbot) as on:
+        await on.write(*numbered(3000))
+        state = WindowState(tmp_path / "window.json")
+        lines = [f"line {number}\n" for number in range(2000)]
+        on.feed.show_at(RUN, "worker-0", len("".join(lines)))
+        later = LogView(on.feed, theme)
+        qtbot.addWidget(later)
+        later.resize(600, 400)
+        KeptWidgets(state, later).take(later)
+        later.show()
+        await until(lambda: later.pane.top_number == 2000)
+        assert not on.feed.state.is_following
+
+        # In another language there is a panel anew, and a run that is over writes no more.
+        row = on.feed.lines.row(later.pane.top_number)
+        place = None if row is None else on.feed.place_at(row.begin)
+        assert place is not None
+        on.feed.found_row = None  # somebody has scrolled since
+        state.put("place.log", asdict(place))
+        anew = LogView(on.feed, theme)
+        qtbot.addWidget(anew)
+        anew.resize(600, 400)
+        KeptWidgets(state, anew).take(anew)
+        anew.show()
+        await until(lambda: anew.pane.top_number == 2000)
 
 
 def window_after(on: Bench, theme: Theme, qtbot: QtBot, state: WindowState) -> Bench:

@@ -76,9 +76,13 @@ _MARK = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
 <circle cx="37" cy="31" r="1.8" fill="{back}"/></svg>"""
 
 
-def drawn_icon(name: str, color: str, disabled: str) -> QIcon:
+_SIZES = (16, 20, 24)
+
+
+def drawn_icon(name: str, color: str, disabled: str, fineness: float = 2.0) -> QIcon:
+    """`fineness`: of the finest screen, in pixels for each point; larger pictures than are shown take memory only."""
     icon = QIcon()
-    for size in (16, 20, 24, 32, 48):
+    for size in sorted({*_SIZES, *(round(size * fineness) for size in _SIZES)}):
         shown = _drawn(_ICON.format(path=STROKES[name], color=color), size)
         # Without a picture of its own Qt tints what is selected, until it looks as if it were disabled.
         for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):

@@ -49,12 +49,14 @@ class KeptRows(KeptPlace):
         self._view = view
         self._names = model
         self._wanted = ""
+        self._is_near = False
         self._bar = view.verticalScrollBar()
         self._bar.valueChanged.connect(self._on_moved)
         self._bar.actionTriggered.connect(self._give_up)
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self._find)
         view.installEventFilter(self)
+        view.selectionModel().currentChanged.connect(self._on_current)
         told = view.model()
         assert isinstance(told, QAbstractItemModel)
         for signal in (told.rowsInserted, told.modelReset, self._bar.rangeChanged):
@@ -73,6 +75,11 @@ class KeptRows(KeptPlace):
         """Somebody moves: where the list was before does not matter any longer."""
         self._wanted = ""
 
+    def _on_current(self) -> None:
+        """What was selected meanwhile stays in sight."""
+        if self._is_near:
+            self._give_up()
+
     def _is_looking(self) -> bool:
         return bool(self._wanted)
 
@@ -84,7 +91,10 @@ class KeptRows(KeptPlace):
         index = self._names.row_named(self._wanted) if self._wanted else QModelIndex()
         if index.isValid() and self._bar.maximum() > self._bar.minimum():
             self._view.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtTop)
-            self._wanted = ""
+            # As long as too few rows stand below it, it cannot be at the top: the others may still come.
+            self._is_near = self._view.visualRect(index).top() > 0
+            if not self._is_near:
+                self._wanted = ""
 
     def _on_moved(self) -> None:
         # While rows come and go, or nobody sees them, nobody scrolls.

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QDir, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
+from shiboken6 import isValid
 
 from traindeck.ui.kit.icons import drawn_icon, drawn_mark
 from traindeck.ui.kit.restyling import Restyling
@@ -82,9 +83,10 @@ class Theme(QObject):
         super().__init__()
         self._application = application
         self.chosen = chosen
-        self._icons: dict[tuple[str, str], QIcon] = {}
+        self._icons: dict[tuple[str, str, float], QIcon] = {}
         self._mark = drawn_mark(LIGHT_COLORS["accent"], LIGHT_COLORS["on_accent"])
         self._restyling = Restyling(application)
+        self._unpainted: list[QWidget] = []
         self.colors: Mapping[str, str] = LIGHT_COLORS
         QDir.setSearchPaths("theme", [str(images)])
         self._base_font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
@@ -95,6 +97,7 @@ class Theme(QObject):
         application.setKeyboardInputInterval(_TYPING_MS)
         self.choose(chosen)
         application.styleHints().colorSchemeChanged.connect(self._follow)
+        application.screenAdded.connect(self._on_screen)
 
     def choose(self, name: str) -> None:
         """`light`, `dark`, or empty to follow the system; in a full window it is in sight a few turns later."""
@@ -106,9 +109,9 @@ class Theme(QObject):
 
     def icon(self, name: str, color: str = "text") -> QIcon:
         """A drawn icon in one of our colours."""
-        key = (name, self.colors[color])
+        key = (name, self.colors[color], self._application.devicePixelRatio())
         if key not in self._icons:
-            self._icons[key] = drawn_icon(name, key[1], self.colors["disabled"])
+            self._icons[key] = drawn_icon(name, key[1], self.colors["disabled"], key[2])
         return self._icons[key]
 
     def program_icon(self) -> QIcon:
@@ -126,6 +129,11 @@ class Theme(QObject):
     def close(self) -> None:
         self._restyling.close()
         self._application.styleHints().colorSchemeChanged.disconnect(self._follow)
+        self._application.screenAdded.disconnect(self._on_screen)
+
+    def _on_screen(self, *_: object) -> None:
+        """It may be a finer one, for which there are no icons yet."""
+        self.changed.emit()
 
     def _follow(self, scheme: Qt.ColorScheme) -> None:
         if self.chosen == SYSTEM:
@@ -134,16 +142,25 @@ class Theme(QObject):
     def _apply(self, system: Qt.ColorScheme) -> None:
         dark = self.chosen == DARK or (self.chosen == SYSTEM and system == Qt.ColorScheme.Dark)
         colors = DARK_COLORS if dark else LIGHT_COLORS
-        self._restyling.change([partial(self._dress, colors), self.changed.emit])
+        self._restyling.change([partial(self._undress, colors), self._dress, self.changed.emit])
 
-    def _dress(self, colors: Mapping[str, str]) -> None:
+    def _undress(self, colors: Mapping[str, str]) -> None:
+        """Taken off first: where one sheet replaces another, Qt styles every widget several times over."""
         self.colors = colors
-        # Taken off first: where one sheet replaces another, Qt styles every widget several times over.
+        for window in self._application.topLevelWidgets():
+            if window.isVisible() and window.updatesEnabled():
+                self._unpainted.append(window)  # as it is now, it is not for anybody's eyes
+                window.setUpdatesEnabled(False)
         self._application.setStyleSheet("")
         self._application.setPalette(_palette(self.colors))
+
+    def _dress(self) -> None:
         bigger_by = {"small_pt": -1, "heading_pt": 1, "title_pt": 6}
         points = {name: max(6, self._base_font.pointSize() + more) for name, more in bigger_by.items()}
         self._application.setStyleSheet(STYLE_SHEET.substitute(self.colors, **points))
+        while self._unpainted:
+            if isValid(window := self._unpainted.pop()):
+                window.setUpdatesEnabled(True)
 
 
 def set_role(widget: QWidget, role: str) -> None:

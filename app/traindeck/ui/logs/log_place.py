@@ -26,8 +26,8 @@ class KeptLog(KeptPlace):
         if self._feed.state.run is None or not self._feed.state.is_following:
             if self._feed.found_row is not None:
                 self._go(self._feed.found_row)
-            else:
-                self._feed.place_wanted = log_place(kept)
+            elif self._feed.place_wanted is None:  # else somebody is led to a line, which is still looked for
+                self._feed.want_place(log_place(kept))
 
     def _go(self, row: int) -> None:
         self._feed.follow_end(False)

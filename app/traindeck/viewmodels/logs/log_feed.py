@@ -117,6 +117,7 @@ class LogFeed(QObject):
         self.found_row: int | None = None
         """Where that is, for a view that opens later."""
         self.place_wanted: LogPlace | None = None
+        self._look_again = asyncio.Event()
         """Where the last start left this log, until another is shown or somebody scrolls."""
         self._seconds = QTimer(self, interval=_TICK_MS)
         self._seconds.timeout.connect(self._tick)
@@ -157,6 +158,13 @@ class LogFeed(QObject):
         self.place_wanted = LogPlace(run.id, task, offset)
         self.show(run, task)
 
+    def want_place(self, place: LogPlace | None) -> None:
+        """Where a panel is to be that is new, as in another language; found also where nothing is written any more."""
+        run = self.state.run
+        if place is None or run is None or (place.run, place.task) == (run.id, self.state.task):
+            self.place_wanted = place
+            self._look_again.set()
+
     def follow_end(self, wanted: bool) -> None:
         """Whether the view stays at the newest line."""
         self.found_row = None
@@ -186,7 +194,8 @@ class LogFeed(QObject):
         self.path = file.path
         self.lines.show(document)
         self._restart()
-        grown, is_marked = asyncio.Event(), False
+        self._look_again, is_marked = asyncio.Event(), False
+        grown = self._look_again
         task, was_written = self.state.task, self._logs.is_written(run_id, self.state.task)
         with self._logs.grew.heard_by(lambda grown_id: grown.set() if grown_id == run_id else None):
             # Seen here, not written into the file: that has the bytes of the service and no others.

@@ -37,6 +37,17 @@ async def test_a_problem_that_is_clicked_leads_to_its_field(tmp_path: Path, them
         assert on.view.window().focusWidget() in (on.page.stop_after, on.editor("stop_after"))
 
 
+async def test_who_submits_an_empty_form_is_told_what_is_missing(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        assert on.lines() == ["The form is checked while it is filled in."]
+        qtbot.mouseClick(on.bar.submit, Qt.MouseButton.LeftButton)
+        await until(lambda: on.lines()[:1] == ["✗ Enter a name of 1 to 40 letters, digits, “-” or “_”."])
+        await on.checked()
+        assert not on.sent and on.bar.again.isEnabled()
+        on.form.new()
+        assert on.lines() == ["The form is checked while it is filled in."]
+
+
 async def test_a_fix_acts_and_a_warning_wants_a_click_of_its_own(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot, digits_spec(stop_after="none")) as on:
         await on.checked()

@@ -72,7 +72,7 @@ class SubmitBar(QWidget):
     def show_state(self) -> None:
         form, sending, checks = self._parts.form.state, self._parts.sending, self._parts.checks.state
         self.checks.show_checks(checks, form.touched)
-        self.again.setEnabled(not checks.is_running and not self._parts.form.is_untouched)
+        self.again.setEnabled(not checks.is_running and self._parts.form.wants_checks)
         state = sending.state
         self.stage.setText(say(state.stage or state.told or form.cost))
         set_role(self.stage, "warn" if state.stage is None and state.told is not None else "dim")

@@ -54,7 +54,10 @@ async def test_a_fix_acts_and_a_warning_wants_a_click_of_its_own(tmp_path: Path,
         assert on.lines()[0].startswith("! Nothing stops this job")
         assert "1 warning" in on.bar.head.text() and on.bar.submit.text() == "Submit to the Lab anyway"
         qtbot.keyClick(on.editor("name"), Qt.Key.Key_Return, CTRL)
-        await until(lambda: "press “Submit anyway”" in on.bar.stage.text())
+        high = on.bar.height()
+        await until(lambda: on.bar.stage.text() == "Not submitted: 1 warning. Submit anyway?")
+        on.bar.stage.grab()
+        assert on.bar.height() == high and not on.bar.stage.toolTip(), "nothing moved, and all of it is seen"
         assert not on.sent and on.view.window().focusWidget() is on.bar.submit
         fix = on.bar.checks.indexWidget(on.bar.checks.model().index(0, 0))
         assert isinstance(fix, QPushButton)

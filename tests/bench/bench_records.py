@@ -1,8 +1,8 @@
 """Ten thousand runs in the records: the list, the search, the command, and the copy of the day.
 
-    python -m bench.bench_records [--runs 10000]
+    PYTHONPATH=tests python -m bench.bench_records [--runs 10000] [--write]
 
-prints what each takes; RESULTS.md has the figures of the last time.
+from the root of the project prints a table; with --write it becomes a section of tests/bench/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import platform
 import sqlite3
 import subprocess
 import sys
@@ -20,9 +21,10 @@ from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from bench import results
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
-from traindeck.domain.jobs.run_query import RunQuery, metric_best
+from traindeck.domain.jobs.run_query import RunQuery, RunSort, metric_best
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.paths import Paths
 from traindeck.store.records import RecordsFile
@@ -31,6 +33,7 @@ from traindeck.store.runs import RunStore
 
 _FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 _TIMES = 5
+_WANTED = {"list": "< 200 ms", "search": "< 500 ms"}
 
 
 def a_run(number: int) -> Run:
@@ -95,7 +98,7 @@ async def measure(paths: Paths) -> dict[str, float]:
         queries = {
             "list: newest 50": RunQuery(limit=50),
             "list: newest 300": RunQuery(limit=300),
-            "list: 50 by duration": RunQuery(limit=50, sort=_sort("duration")),
+            "list: 50 by duration": RunQuery(limit=50, sort=RunSort("duration")),
             "search: a parameter": RunQuery(words=("seed = 4711",)),
             "search: a note, two words": RunQuery(words=("good", "digits-7")),
             "search: nothing": RunQuery(words=("nobody wrote this",)),
@@ -108,12 +111,6 @@ async def measure(paths: Paths) -> dict[str, float]:
         await store.make_copy(date(2026, 11, 19))
         figures["copy of the day, verified"] = (time.perf_counter() - began) * 1000
     return figures
-
-
-def _sort(name: str):  # type: ignore[no-untyped-def]
-    from traindeck.domain.jobs.run_query import RunSort
-
-    return RunSort(name)
 
 
 def command(paths: Paths, *words: str) -> float:
@@ -130,20 +127,49 @@ def command(paths: Paths, *words: str) -> float:
     return min(found) * 1000
 
 
-def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--runs", type=int, default=10_000)
-    runs = reader.parse_args().runs
-    with tempfile.TemporaryDirectory() as folder:
-        few, many = Paths(Path(folder) / "few"), Paths(Path(folder) / "many")
-        fill(few, 10)
-        fill(many, runs)
-        figures = asyncio.run(measure(many))
-        figures["the command, 10 runs on record"] = command(few)
-        figures[f"the command, {runs:,} on record"] = command(many)
-        figures[f"the command with a search, {runs:,}"] = command(many, "seed = 4711")
+def measured(folder: Path, runs: int) -> dict[str, float]:
+    """Milliseconds, by what was done."""
+    few, many = Paths(folder / "few"), Paths(folder / "many")
+    fill(few, 10)
+    fill(many, runs)
+    figures = asyncio.run(measure(many))
+    figures["`job ls`, 10 runs on record"] = command(few)
+    figures[f"`job ls`, {runs:,} on record"] = command(many)
+    figures[f"`job ls` with a search, {runs:,}"] = command(many, "seed = 4711")
+    return figures
+
+
+def table(figures: dict[str, float]) -> str:
+    rows = ["| what | time | wanted |", "|---|---|---|"]
     for name, milliseconds in figures.items():
-        print(f"{name:40} {milliseconds:8.1f} ms")
+        wanted = next((words for what, words in _WANTED.items() if name.startswith(what)), "")
+        rows.append(f"| {name} | {milliseconds:.1f} ms | {wanted} |")
+    return "\n".join(rows)
+
+
+def section(shown: str, runs: int, load: float) -> str:
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
+    return f"""## Runs on record
+
+Made by `PYTHONPATH=tests python -m bench.bench_records --runs {runs} --write` from the root of the project, on
+{machine}; load before: {load:.1f}. {runs:,} runs that are over, no two with the same form.
+Best of {_TIMES}; opening and the copy of the day once. A command is a process of its own, from its start to its end.
+
+{shown}
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        shown = table(measured(Path(folder), options.runs))
+    print(shown)
+    if options.write:
+        results.write(section(shown, options.runs, load))
 
 
 if __name__ == "__main__":

@@ -168,14 +168,19 @@ def table(seen: Mapping[str, list[Figures]], sizes: Sizes) -> str:
     return "\n".join([_HEAD, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def section(shown: str, rounds: int, before: float) -> str:
+def section(shown: str, rounds: int, runs: int, before: float) -> str:
+    """One for each number of runs: that of few and that of many stand beside each other."""
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-    return f"""## The window
+    heading, asked = "The window", ""
+    if runs != Sizes().runs:
+        heading, asked = f"{heading} with {runs:,} runs", f" --runs {runs}"
+    return f"""## {heading}
 
-Made by `PYTHONPATH=tests python -m bench.bench_window --write` from the root of the project, on {machine}; the load was
-{before:.1f} before and {psutil.getloadavg()[0]:.1f} after. Medians of {rounds} rounds in turn, each a process of its
-own drawn off the screen and counted from its start, with bytecode that is there already. Where other work has the
-cores, CPU tells more than the clock. The Lab, a process of its own, starts beside the window meanwhile.
+Made by `PYTHONPATH=tests python -m bench.bench_window{asked} --write` from the root of the project, on
+{machine}; the load was {before:.1f} before and {psutil.getloadavg()[0]:.1f} after.
+Medians of {rounds} rounds in turn, each a process of its own drawn off the screen and counted from its start, with
+bytecode that is there already. Where other work has the cores, CPU tells more than the clock. The Lab, a process of
+its own, starts beside the window meanwhile.
 
 {shown}
 """
@@ -194,7 +199,7 @@ def main() -> int:
         shown = table(measured(Path(folder), options.rounds, sizes), sizes)
     print(shown)
     if options.write:
-        results.write(section(shown, options.rounds, load))
+        results.write(section(shown, options.rounds, options.runs, load))
     return 0
 
 

@@ -100,6 +100,14 @@ def test_a_mistake_is_named_with_the_line_that_would_be_right(words: list[str], 
     assert caught.value.usage.startswith("usage: traindeck")
 
 
+@pytest.mark.parametrize("words", ["job stop 2 3", "job rm 4 5 --yes", "obs ls --rec", "engines --nonsense"])
+def test_what_is_too_much_is_told_with_the_line_of_its_command(words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(words.split())
+    command = " ".join(word for word in words.split()[:2] if word.isalpha())
+    assert caught.value.usage.startswith(f"usage: traindeck {command} ")
+
+
 def test_a_certificate_file_is_kept_as_seen_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert read(["profile", "add", "p", "--region", "r", "--ca", "ca.pem"]).ca == str(tmp_path / "ca.pem")

@@ -109,6 +109,9 @@ class JobsWindow:
         dialog = await self.dialog(QFileDialog)
         edit = dialog.findChild(QLineEdit, "fileNameEdit")
         assert edit is not None
+        # Without the keyboard there, Qt keeps a file that is selected beside the one that is named.
+        edit.setFocus()
+        await until(edit.hasFocus)
         edit.setText(str(path))
         QFileDialog.accept(dialog)
         await until(lambda: not dialog.isVisible())

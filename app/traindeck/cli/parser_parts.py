@@ -96,7 +96,16 @@ class Parser(ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.complete()
-        if self._is_mixed or not any(action.nargs in ("?", "*") for action in self._get_positional_actions()):
+        if self._is_mixed:
+            return super().parse_known_args(args, namespace)
+        found, rest = self._parse(args, namespace)
+        if rest and self._subparsers is None:
+            # Here, else the one above would tell it with a line that does not help.
+            self.error(say("unrecognized arguments: %s") % " ".join(rest))
+        return found, rest
+
+    def _parse(self, args: Any, namespace: Any) -> Any:
+        if not any(action.nargs in ("?", "*") for action in self._get_positional_actions()):
             return super().parse_known_args(args, namespace)
         # Else argparse takes what may be left out as left out once an option stands before it.
         self._is_mixed = True

@@ -97,6 +97,8 @@ async def test_a_job_file_is_saved_and_opened_by_their_dialogs(qapp: QApplicatio
         on.form.load_spec(digits_spec(name="kept"), tmp_path / "code")
         file = tmp_path / "code" / "kept.toml"
         on.do("job.save")
+        place = (await on.dialog(QFileDialog)).selectedFiles()
+        assert place == [str(on.form.state.code_place / "job.toml")], "beside the code it is about"
         await on.choose_file(file)
         await until(lambda: on.job.file.text() == "kept.toml")
         on.form.set_field("name", "typed")
@@ -107,6 +109,10 @@ async def test_a_job_file_is_saved_and_opened_by_their_dialogs(qapp: QApplicatio
         await until(lambda: on.form.state.spec.name == "other")
         on.notices.journal.undo_last()
         assert on.form.state.spec.name == "typed" and on.job.file.text() == "kept.toml •"
+        on.do("job.save")
+        again = await on.dialog(QFileDialog)
+        assert again.selectedFiles() == [str(file)], "the file it is kept in"
+        again.reject()
         on.job.open_button.click()
         await on.choose_file(file)
         await until(lambda: on.form.state.spec.name == "kept")

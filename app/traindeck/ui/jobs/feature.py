@@ -52,7 +52,6 @@ _NO_OTHER = text("Select a job in the list that was made elsewhere.")
 _NO_JOB = text("Fill in the job form first.")
 _TABLES = "CSV (*.csv);;Markdown (*.md)"
 _CHARTS = "PNG (*.png);;CSV (*.csv)"
-_TOML = "TOML (*.toml)"
 _OTHERS = "*.yaml *.yml *.json"
 _REFRESH_MS = 50
 _MENDING = {
@@ -109,13 +108,11 @@ class JobsFeature(Feature):
 
     def commands(self) -> Iterable[Command]:
         submit = self._room.parts.sending.submit
-        opening = partial(self.shell.tasks.start, "open a job file", self._open_job)
         importing = partial(self.shell.tasks.start, "import a job", self._import_job)
-        saving = partial(self.shell.tasks.start, "save a job file", self._save_job)
         return [
             Command("job.new", say("&New job"), self._new_job, shortcut="Ctrl+N", menu="job", icon="plus"),
-            Command("job.open", say("&Open job file…"), opening, shortcut="Ctrl+O", menu="job"),
-            Command("job.save", say("&Save job file…"), saving, shortcut="Ctrl+S", menu="job"),
+            Command("job.open", say("&Open job file…"), self._open_job, shortcut="Ctrl+O", menu="job"),
+            Command("job.save", say("&Save job file…"), self._save_job, shortcut="Ctrl+S", menu="job"),
             Command("job.import", say("&Import…"), importing, menu="job"),
             *(self._export_command(kind, title) for kind, title in _exports()),
             Command("job.template", say("New from &template…"), self._show_templates, menu="job"),
@@ -471,11 +468,11 @@ class JobsFeature(Feature):
     def _show_checks(self) -> None:
         self._form_view().show_checks()
 
-    async def _open_job(self) -> None:
-        path = await chosen_file(self.shell.window, say("Open job file"), _TOML)
-        if path is not None:
-            self._room.form.open_file(path)
-            self.shell.show_dock("job")
+    def _open_job(self) -> None:
+        self._form_view().choose_file()
+
+    def _save_job(self) -> None:
+        self._form_view().choose_save()
 
     async def _import_job(self) -> None:
         pattern = say("Jobs of other programs ({names})", names=_OTHERS) + f";;{say('All files')} (*)"
@@ -499,11 +496,6 @@ class JobsFeature(Feature):
         path = await chosen_place(self.shell.window, say("Export the job"), name, f"*{kind.suffix}")
         if path is not None:
             self._room.parts.exchange.write(path, kind)
-
-    async def _save_job(self) -> None:
-        path = await chosen_place(self.shell.window, say("Save job file"), "job.toml", _TOML)
-        if path is not None:
-            self._room.form.save_file(path)
 
 
 def _exports() -> Iterable[tuple[JobFormat, str]]:

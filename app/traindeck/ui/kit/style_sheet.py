@@ -206,6 +206,12 @@ QProgressBar {
 QProgressBar::chunk { background: $accent; border-radius: 3px; }
 QProgressBar[role="good"]::chunk { background: $good; }
 QProgressBar[role="bad"]::chunk { background: $bad; }
+QSlider::groove:horizontal { background: $border_strong; height: 4px; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
+QSlider::handle:horizontal {
+    background: $surface; border: 2px solid $accent; width: 10px; margin: -5px 0; border-radius: 7px;
+}
+QSlider::handle:horizontal:focus { background: $accent; border-color: $link; }
 QGroupBox { border: none; margin-top: 20px; font-weight: 600; }
 QGroupBox::title { subcontrol-origin: margin; left: 0; padding: 0 0 4px 0; color: $text; }
 

@@ -37,13 +37,27 @@ async def test_a_problem_that_is_clicked_leads_to_its_field(tmp_path: Path, them
         assert on.view.window().focusWidget() in (on.page.stop_after, on.editor("stop_after"))
 
 
+async def test_who_submits_an_empty_form_is_told_what_is_missing(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        assert on.lines() == ["The form is checked while it is filled in."]
+        qtbot.mouseClick(on.bar.submit, Qt.MouseButton.LeftButton)
+        await until(lambda: on.lines()[:1] == ["✗ Enter a name of 1 to 40 letters, digits, “-” or “_”."])
+        await on.checked()
+        assert not on.sent and on.bar.again.isEnabled()
+        on.form.new()
+        assert on.lines() == ["The form is checked while it is filled in."]
+
+
 async def test_a_fix_acts_and_a_warning_wants_a_click_of_its_own(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot, digits_spec(stop_after="none")) as on:
         await on.checked()
         assert on.lines()[0].startswith("! Nothing stops this job")
         assert "1 warning" in on.bar.head.text() and on.bar.submit.text() == "Submit to the Lab anyway"
         qtbot.keyClick(on.editor("name"), Qt.Key.Key_Return, CTRL)
-        await until(lambda: "press “Submit anyway”" in on.bar.stage.text())
+        high = on.bar.height()
+        await until(lambda: on.bar.stage.text() == "Not submitted: 1 warning. Submit anyway?")
+        on.bar.stage.grab()
+        assert on.bar.height() == high and not on.bar.stage.toolTip(), "nothing moved, and all of it is seen"
         assert not on.sent and on.view.window().focusWidget() is on.bar.submit
         fix = on.bar.checks.indexWidget(on.bar.checks.model().index(0, 0))
         assert isinstance(fix, QPushButton)

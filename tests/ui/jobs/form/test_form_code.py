@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 
 from support.folder_cloud import digits_spec
 from support.form_window import bench
@@ -40,6 +40,10 @@ async def test_the_code_is_listed_and_a_click_leaves_out_and_takes_in(
                 index = next(model.index(row, 0, index) for row in rows if model.index(row, 0, index).data() == part)
             return index
 
+        assert dialog.remarks.text().startswith("Largest: ")
+        line = dialog.fontMetrics().lineSpacing()
+        assert line <= dialog.remarks.height() < 2 * line, "no room is kept for what is not said"
+        assert dialog.remarks.mapTo(dialog, QPoint()).y() > dialog.tree.geometry().bottom(), "ticks keep their place"
         assert "“data.txt” in “ignore”" in model.index(node("data.txt").row(), 2).data()
         check = Qt.ItemDataRole.CheckStateRole
         assert model.setData(node("data.txt"), Qt.CheckState.Checked, check)

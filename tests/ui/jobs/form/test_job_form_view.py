@@ -270,3 +270,14 @@ async def test_typing_waits_for_nothing_with_many_files_and_specifications(
             await until(lambda: not on.parts.code.state.is_looking)
         assert "2,002 files" in on.page.code.text()
         stalls.check()
+
+
+async def test_what_is_too_long_is_read_from_its_beginning_and_a_folder_by_its_end(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    command = "bash ${MA_JOB_DIR}/code/run.sh " + "--epochs 3 " * 20
+    async with bench(tmp_path, theme, qtbot, digits_spec(boot="", engine="", image="a/b:1", command=command)) as on:
+        on.form.choose_code_folder(tmp_path / "nowhere")
+        assert on.editor("command").text() == command
+        assert on.editor("command").cursorPosition() == 0
+        assert on.editor("code_folder").cursorPosition() == len(on.editor("code_folder").text()) > 0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QHeaderView, QTreeView, QWidget
 
 from traindeck.domain.storage.objects import size_words
@@ -159,9 +160,7 @@ class CodeTreeDialog(QDialog):
         self.place = sentence("", "dim")
         self.remarks = sentence("", "")
         self.remarks.setAlignment(Qt.AlignmentFlag.AlignTop)
-        room = scrolling(self.remarks)
-        # Always as high: what is said there changes while the mouse is over a tick below.
-        room.setFixedHeight(_REMARK_LINES * self.fontMetrics().lineSpacing() + SPACE)
+        self._room = scrolling(self.remarks)
         self.model = CodeTreeModel(theme)
         self.tree = _CodeTreeView()
         self.tree.setAccessibleName(say("Files of the code directory"))
@@ -175,7 +174,8 @@ class CodeTreeDialog(QDialog):
         head.resizeSection(SIZE, 12 * SPACE)
         self.again = push_button(say("Refresh"), code.look)
         buttons, self.close_button = closing(self, say("Close"), self.again)
-        parts = (self.summary, self.place, room, (self.tree, 1), buttons)
+        # Below the rows: what is said there changes while the mouse is over a tick, which keeps its place.
+        parts = (self.summary, self.place, (self.tree, 1), self._room, buttons)
         column_of(*parts, inside=self, margins=DIALOG_MARGINS, spacing=SPACE)
         self.model.toggled.connect(code.change)
         code.changed.connect(self._show)
@@ -188,8 +188,19 @@ class CodeTreeDialog(QDialog):
         self.summary.setText(say(summary) if summary is not None else "")
         self.place.setText(str(state.tree.root) if state.tree is not None else "")
         self.remarks.setText("\n".join(say(remark) for remark in self._code.remarks))
+        self._fit_remarks()
         self.again.setEnabled(not state.is_looking)
         self.model.show(state.nodes)
         if self._is_first and state.nodes:
             self._is_first = False
             self.tree.setCurrentIndex(self.model.index(0, 0))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_remarks()
+
+    def _fit_remarks(self) -> None:
+        """As high as what is said, up to some lines; more is scrolled."""
+        most = _REMARK_LINES * self.fontMetrics().lineSpacing() + SPACE
+        needed = self.remarks.heightForWidth(self._room.viewport().width()) if self.remarks.text() else 0
+        self._room.setFixedHeight(min(needed, most))

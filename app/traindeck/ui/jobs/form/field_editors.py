@@ -28,8 +28,10 @@ def example_of(field: FormField) -> str:
 class LineEditor(QLineEdit):
     """Any words; a dropped folder is for the form, not for the text."""
 
-    def __init__(self, field: FormField) -> None:
+    def __init__(self, field: FormField, *, is_known_by_end: bool = False) -> None:
+        """`is_known_by_end`: where there is too little room, the last words are seen, as those of a folder."""
         super().__init__()
+        self._is_known_by_end = is_known_by_end
         self.setPlaceholderText(example_of(field))
         self.setAcceptDrops(False)
         self.edited = self.textEdited
@@ -37,6 +39,8 @@ class LineEditor(QLineEdit):
     def show_value(self, value: object) -> None:
         if self.text() != str(value):
             self.setText(str(value))
+            if not self.hasFocus() and not self._is_known_by_end:
+                self.setCursorPosition(0)
 
 
 class NumberEditor(QSpinBox):

@@ -189,7 +189,7 @@ class FieldsPage(QWidget):
     def _build_code_folder(self, field: FormField) -> None:
         browse = tool_button("folder", say("Select the code directory"), self.folder_wanted)
         browse.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        editor = LineEditor(field)
+        editor = LineEditor(field, is_known_by_end=True)
         editor.setPlaceholderText(say("Drop a folder here"))
         self._build_value(field, editor, browse)
         self.code = ElidedButton()

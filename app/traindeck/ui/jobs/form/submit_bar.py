@@ -38,10 +38,9 @@ class SubmitBar(QWidget):
         told = row_of((self.stage, 1), self.cancel, margins=0, spacing=HALF)
         foot = column_of(told, self.submit, margins=(SPACE, 0, SPACE, SPACE), spacing=0)
         column_of(line(), head, self.checks, line(), foot, inside=self, margins=0, spacing=0)
-        # The room is there while the button is not.
-        policy = self.cancel.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self.cancel.setSizePolicy(policy)
+        # As high while the button is not there; its breadth is for what is told.
+        self.cancel.ensurePolished()
+        self.stage.setMinimumHeight(self.cancel.sizeHint().height())
         self.head.clicked.connect(self.all_wanted)
         self.checks.all_wanted.connect(self.all_wanted)
         self.checks.field_wanted.connect(self.field_wanted)
@@ -72,7 +71,7 @@ class SubmitBar(QWidget):
     def show_state(self) -> None:
         form, sending, checks = self._parts.form.state, self._parts.sending, self._parts.checks.state
         self.checks.show_checks(checks, form.touched)
-        self.again.setEnabled(not checks.is_running and not self._parts.form.is_untouched)
+        self.again.setEnabled(not checks.is_running and self._parts.form.wants_checks)
         state = sending.state
         self.stage.setText(say(state.stage or state.told or form.cost))
         set_role(self.stage, "warn" if state.stage is None and state.told is not None else "dim")

@@ -250,6 +250,11 @@ class JobForm(QObject):
         """Nothing was typed into it, and nothing was loaded."""
         return replace(self.state.spec, target=EMPTY.target) == EMPTY and self.state.file is None
 
+    @property
+    def wants_checks(self) -> bool:
+        """Something stands in it, or somebody wanted to submit it as it is."""
+        return not self.is_untouched or "*" in self.state.touched
+
     def set_field(self, name: str, value: str | int | tuple[str, ...]) -> None:
         if getattr(self.state.spec, name) == value or name in self.state.locked:
             return

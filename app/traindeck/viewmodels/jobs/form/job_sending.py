@@ -113,13 +113,13 @@ class JobSending(Stateful):
         if self._written.state.is_read:
             self._submit(accepted)
         else:
-            self._refuse(text("The text cannot be read, so nothing was submitted."))
+            self._refuse(text("Not submitted: the text cannot be read."))
 
     async def _send(self, state: FormState, accepted: _Accepted) -> None:
         try:
             report = await self._checks.report()
             if self._form.state.spec != state.spec:
-                self._refuse(text("The form was changed meanwhile, so nothing was submitted."))
+                self._refuse(text("Not submitted: the form was changed meanwhile."))
                 return
             if report.is_red:
                 raise ChecksFailed(report)
@@ -160,8 +160,8 @@ class JobSending(Stateful):
         count = len(refusal.report.to_accept)
         self._refuse(
             count_text(
-                "{count} warning: press “Submit anyway” to submit all the same.",
-                "{count} warnings: press “Submit anyway” to submit all the same.",
+                "Not submitted: {count} warning. Submit anyway?",
+                "Not submitted: {count} warnings. Submit anyway?",
                 count,
             )
         )

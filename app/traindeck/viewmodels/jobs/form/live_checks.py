@@ -194,18 +194,23 @@ class LiveChecks(QObject):
     # inside
 
     def _on_form(self, *, at_once: bool = False) -> None:
+        if not self._form.wants_checks:
+            self._leave_alone()
+            return
         if self._about == self.wanted and self.state.report is not None:
             return
         if self._about != self.wanted:
             self._forget()
-        if self._is_seen and not self._form.is_untouched and self._form.state.profile:
+        if self._is_seen and self._form.state.profile:
             if self._scope.is_running(_LOOK) and self._about == self.wanted:
                 return
             self._start(0.0 if at_once else QUIET_S)
-        elif self._form.is_untouched:
-            self.cancel()
-            self._found, self._known = {}, None
-            self._become(findings=(), stale=frozenset(), is_running=False)
+
+    def _leave_alone(self) -> None:
+        """Nothing is said about a form that nobody has begun."""
+        self.cancel()
+        self._found, self._known, self._about = {}, None, None
+        self._become(findings=(), stale=frozenset(), is_running=False, report=None)
 
     def _forget(self) -> None:
         """What was said about it is about another form now."""

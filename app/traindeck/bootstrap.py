@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +23,12 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.openings import absolute
 from traindeck.domain.settings import LAB_STARTS, LANGUAGE, THEME
 from traindeck.domain.texts import say, text
+from traindeck.loading import loaded_for_rooms, loaded_for_runs
 from traindeck.runtime.files import local_error
 from traindeck.runtime.language import speak, system_language
 from traindeck.runtime.meeting_place import is_somebody_there, meeting_place
 from traindeck.runtime.resources import resource
+from traindeck.runtime.spare_memory import keep_giving_back
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.store.paths import Paths
 from traindeck.store.settings import SettingsFile
@@ -55,23 +56,6 @@ _LAST_RESORT_S = 10
 _PAINT_S = 1.0
 _LANGUAGE_WAITS = "language"
 _WAYS_TO_END = ("stop", "leave")
-# What the window is made of, in steps that hold it up for a moment each; what they lean on comes with them.
-_FOR_RUNS = ("viewmodels.jobs.runs.run_list", "ui.kit.cells", "ui.jobs.runs.run_list_view")
-_ROOMS = (
-    "ui.kit.dialogs", "viewmodels.accounts.profile_form", "ui.accounts.profile_dialog", "viewmodels.accounts.accounts",
-    "viewmodels.jobs.form.job_form", "viewmodels.logs.log_feed", "viewmodels.previews.preview",
-    "viewmodels.storage.bucket_tree", "viewmodels.storage.bucket_access", "viewmodels.storage.buckets",
-    "viewmodels.storage.moving", "viewmodels.storage.object_browser", "viewmodels.storage.object_sheet",
-    "viewmodels.transfers.transfer_list", "viewmodels.transfers.sync_form", "viewmodels.rooms", "ui.accounts.feature",
-    "ui.jobs.form.job_form_view", "ui.jobs.feature", "ui.jobs.runs.compare_feature",
-    "ui.jobs.costs.billing_feature", "ui.lab.feature", "ui.previews.lists", "ui.previews.pictures",
-    "ui.storage.browser_view", "ui.previews.feature", "ui.shell.settings_feature", "ui.shell.frame_feature",
-    "ui.storage.bucket_view", "ui.storage.feature", "ui.transfers.feature", "workspace",
-)  # fmt: skip
-_SERVICES = (
-    "services.accounts.profiles", "services.previews.reading", "services.storage.text_editing",
-    "services.jobs.checks.job_checks", "services.jobs.checks.service_facts", "assembly.lab_pythons",
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -154,8 +138,7 @@ async def _main(
     await _in_sight(window)
     async with AsyncExitStack() as owned:
         owned.callback(start.take_down, window)
-        await _loaded("traindeck.assembly.core")
-        await _loaded_here(_FOR_RUNS)
+        await loaded_for_runs()
         from traindeck.assembly.core import Core
         from traindeck.assembly.crash_file import opened_crash_file
         from traindeck.assembly.lab_link import LabLife
@@ -175,10 +158,7 @@ async def _main(
         scope = await owned.enter_async_context(TaskScope(notices.report, notices.succeeded))
         shell = Shell(window, theme, scope, start.request_quit)
         runs = _first_runs(core, scope, shell, layout.get("run"))
-        from traindeck.services.accounts.connections import ADAPTERS
-
-        await _loaded(*ADAPTERS, *(f"traindeck.{name}" for name in _SERVICES))
-        await _loaded_here(_ROOMS)
+        await loaded_for_rooms()
         from traindeck.left_open import LeftOpen
         from traindeck.ui.kit.dialogs import last_folders
         from traindeck.ui.qt.watchdog import REST_BEAT_S, StallWatchdog
@@ -205,6 +185,7 @@ async def _main(
         scope.start("watch the runs", core.watch.run)
         scope.start("settle open submissions", core.submission.settle)
         scope.start("take up transfers", core.transfers.take_up)
+        scope.start("give memory back", partial(keep_giving_back, core.disk))
         status = await _until_stopped(program, scope, guest)
         left_open.close()
         program.workspace.window.save_layout()
@@ -251,18 +232,6 @@ async def _in_sight(window: MainWindow) -> None:
             await painted.wait()
     except TimeoutError:
         log.info("the window is not in sight yet")  # it may have been opened as an icon
-
-
-async def _loaded(*modules: str) -> None:
-    """In a worker, so that the frame answers meanwhile; not what has classes of Qt's: it crashed, rarely."""
-    await asyncio.get_running_loop().run_in_executor(None, lambda: [import_module(name) for name in modules])
-
-
-async def _loaded_here(modules: Sequence[str]) -> None:
-    """The frame answers between two."""
-    for name in modules:
-        import_module(f"traindeck.{name}")
-        await asyncio.sleep(0)
 
 
 def _first_runs(core: Core, scope: TaskScope, shell: Shell, selected: object) -> RunList:
@@ -319,9 +288,10 @@ def _in_use(program: Program, scope: TaskScope, start: _Start, left_open: LeftOp
             fresh = Workspace(Shell(window, theme, scope, start.request_quit), models)
             await fresh.build()
             for panel_id in old.window.panels_made():
-                for step in (window.prepare_panel, window.panel):
-                    step(panel_id)
+                for _ in iter(partial(window.prepare_panel, panel_id), False):
                     await asyncio.sleep(0)
+                window.panel(panel_id)
+                await asyncio.sleep(0)
             program.workspace = fresh
             await fresh.reopen(pages)
             fresh.start(pages.syncs)

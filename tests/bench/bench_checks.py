@@ -7,17 +7,13 @@ from the root of the project prints a table; with --write it becomes a section o
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import os
-import platform
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from bench import results
+from bench.results import TableBench
 from support.job_corpus import GOOD, JobCase, checks_of, prepare_lab
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
@@ -62,27 +58,16 @@ def measured(place: Path, rounds: int) -> Iterator[str]:
             yield f"| the same again | {again:.3f} s |  |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        rows = "\n".join(measured(Path(folder), options.rounds))
-    how = f"best of {options.rounds} on {os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    section = f"""## The checks of a job
-
-With `PYTHONPATH=tests python -m bench.bench_checks --rounds {options.rounds} --write`: {how};
-load before: {load:.1f}. Every request to the Lab is answered {AWAY_S * 1000:.0f} ms later.
-
-{_HEAD}
-{rows}
-"""
-    print(section)
-    if options.write:
-        results.write(section)
+BENCH = TableBench(
+    "bench_checks",
+    "The checks of a job",
+    _HEAD,
+    "rounds",
+    3,
+    measured,
+    about=f"Every request to the Lab is answered {AWAY_S * 1000:.0f} ms later.",
+)
 
 
 if __name__ == "__main__":
-    main()
+    BENCH.main(__doc__)

@@ -7,15 +7,11 @@ from the root of the project prints a table; with --write it becomes a section o
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import results
 from bench.bench_transfers import DELAY_MS, Figure, asked, ours, server
+from bench.results import TableBench
 
 _HEAD = "| what | time | objects/s | CPU | memory | wanted |\n|---|---|---|---|---|---|"
 
@@ -39,27 +35,17 @@ def measured(folder: Path, objects: int) -> Iterator[str]:
         yield _row(f"report on {2 * objects:,} objects, by their names", look, 2 * objects, "")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--objects", type=int, default=100_000)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        rows = "\n".join(measured(Path(folder), options.objects))
-    how = f"once on {os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    section = f"""## Small datasets
-
-With `PYTHONPATH=tests python -m bench.bench_datasets --objects {options.objects} --write`: {how};
-load before: {load:.1f}. A server on the same machine answers every request {DELAY_MS} ms later.
-
-{_HEAD}
-{rows}
-"""
-    print(section)
-    if options.write:
-        results.write(section)
+BENCH = TableBench(
+    "bench_datasets",
+    "Small datasets",
+    _HEAD,
+    "objects",
+    100_000,
+    measured,
+    times="once",
+    about=f"A server on the same machine answers every request {DELAY_MS} ms later.",
+)
 
 
 if __name__ == "__main__":
-    main()
+    BENCH.main(__doc__)

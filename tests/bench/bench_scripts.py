@@ -7,17 +7,13 @@ from the root of the project prints a table; with --write it becomes a section o
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import traindeck
-from bench import results
+from bench.results import TableBench
 from traindeck.runtime.blocking import CancelToken
 from traindeck.services.jobs.code.code_tree import scanned
 from traindeck.services.jobs.script_reading import ScriptMemory, scripts_of
@@ -93,27 +89,8 @@ def measured(folder: Path, rounds: int, count: int = FILES) -> Iterator[str]:
     yield f"| the longest time another thread waited | {min(longest) * 1000:.0f} ms | ≤ 50 ms |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        rows = "\n".join(measured(Path(folder), options.rounds))
-    how = f"best of {options.rounds} on {os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    section = f"""## The scripts of a folder
-
-With `PYTHONPATH=tests python -m bench.bench_scripts --rounds {options.rounds} --write`: {how};
-load before: {load:.1f}.
-
-{_HEAD}
-{rows}
-"""
-    print(section)
-    if options.write:
-        results.write(section)
+BENCH = TableBench("bench_scripts", "The scripts of a folder", _HEAD, "rounds", 3, measured)
 
 
 if __name__ == "__main__":
-    main()
+    BENCH.main(__doc__)

@@ -51,13 +51,18 @@ Figures = dict[str, float]
 def fill(home: Path, runs: int) -> None:
     """Runs that are over, in the records the window reads."""
     from support.many_runs import add_many, over
+    from traindeck.domain.readings.phases import PhaseTime
     from traindeck.runtime.blocking import BlockingCalls
     from traindeck.store.paths import Paths
+    from traindeck.store.phase_file import keep_phases
     from traindeck.store.records import RecordsFile
     from traindeck.store.runs import RunStore
 
     paths = Paths(home)
     paths.make()
+
+    # The last one is in sight, and was looked at before.
+    keep_phases(paths.run_phases(f"run{runs:05}"), [PhaseTime("queue", 4.0), PhaseTime("training", 50.0)])
 
     async def add() -> None:
         writer = BlockingCalls(1, "records")

@@ -9,7 +9,7 @@ from pathlib import Path
 import catalogues
 import pytest
 
-from support.cli_commands import Traindeck
+from support.cli_commands import Traindeck, parsers
 from support.places import inside_mount
 from support.servers.beside import beside
 from support.servers.secret_service import SecretService
@@ -95,16 +95,10 @@ def test_details_that_are_kept_back_can_be_had(traindeck: Traindeck, lab: dict[s
     assert ("-v shows the details." in bad.said) is ("details" in bad.said)
 
 
-def test_every_option_that_is_advised_is_there(traindeck: Traindeck) -> None:
+def test_every_option_that_is_advised_is_there() -> None:
     """Those of any command: which one is meant, the sentence says."""
     sentences = [form for sentence in catalogues.said() for form in sentence.forms]
     advised = {option for sentence in sentences for option in re.findall(r"(?<![\w-])--[a-z][a-z_-]+", sentence)}
-    groups = {"obs", "job", "profile", "lab"}
-    helps = [traindeck(*words, "--help").must_be(0).out for words in ((), ("billing",), ("doctor",))]
-    for group in sorted(groups):
-        listed = traindeck(group, "--help").must_be(0).out
-        names = re.findall(r"^ {4}([a-z]+) ", listed, re.MULTILINE)
-        helps += [listed, *(traindeck(group, name, "--help").must_be(0).out for name in names)]
-    offered = set(re.findall(r"--[a-z][a-z_-]+", "\n".join(helps)))
+    offered = {option for _, of in parsers() for option in re.findall(r"--[a-z][a-z_-]+", of.format_help())}
     own = {"--data_url", "--train_url", "--lr", "--logdir"}
     assert advised - offered == own, "examples of a script's own, and one of TensorBoard"

@@ -157,6 +157,26 @@ def test_links_and_strange_names(traindeck: Traindeck, code: Path, tmp_path: Pat
     assert "a\\nb.py:1" in traindeck("doctor", code).must_be(1).out
 
 
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
+def test_a_folder_that_cannot_be_read_is_told(traindeck: Traindeck, code: Path) -> None:
+    (code / "train.py").write_text("import pkg.part\n")
+    (code / "pkg").mkdir(mode=0)
+    try:
+        for place in (code, code / "train.py"):
+            assert "permission to read or write" in traindeck("doctor", place).must_be(0).said
+    finally:
+        (code / "pkg").chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_module_that_lies_outside_is_told(traindeck: Traindeck, code: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.py").write_text("input()\n")
+    (code / "train.py").write_text("import more\n")
+    (code / "more.py").symlink_to(tmp_path / "more.py")
+    said = traindeck("doctor", code).must_be(0).said
+    assert "more.py was not read" in said and "interactive" not in said
+
+
 def test_a_right_script_ends_well(traindeck: Traindeck, code: Path) -> None:
     (code / "train.py").write_text("print('training')\n")
     assert "Nothing found in 1 file." in traindeck("doctor", code / "train.py").must_be(0).said
@@ -169,6 +189,18 @@ def test_rules_and_arguments_are_listed(traindeck: Traindeck, code: Path) -> Non
     assert "local-path" in traindeck("doctor", "--rules").must_be(0).out
     arguments = traindeck("doctor", code / "train.py", "--arguments", "--json").must_be(0).document["arguments"]
     assert [(one["name"], one["type"], one["default"]) for one in arguments] == [("lr", "float", 0.1)]
+
+
+def test_a_shell_file_that_starts_what_lies_above_it(traindeck: Traindeck, code: Path) -> None:
+    (code / "scripts").mkdir()
+    run = code / "scripts" / "run.sh"
+    for words in ("python train.py $@", "cd $(dirname $0)/..\npython train.py", 'python "$(dirname "$0")/../train.py"'):
+        run.write_text(words)
+        arguments = traindeck("doctor", run, "--arguments", "--json").must_be(0).document["arguments"]
+        assert [(one["name"], one["file"]) for one in arguments] == [("lr", "train.py")]
+    (code / "scripts" / "train.py").write_text("")
+    run.write_text("cd $(dirname $0)\npython train.py")
+    assert not traindeck("doctor", run, "--arguments", "--json").must_be(0).document["arguments"]
 
 
 def test_what_is_nothing_of_the_kind_is_said(traindeck: Traindeck, code: Path, tmp_path: Path) -> None:

@@ -176,6 +176,14 @@ def test_a_meaning_that_was_kept_is_told_again() -> None:
     assert str(words) == "失败" != texts.say("Failed")
 
 
+def test_a_list_has_the_marks_of_its_language() -> None:
+    parts: list[texts.Text | str] = ["train.py", texts.text("Name"), "a"]
+    assert texts.say_list(parts) == "train.py, Name, a"
+    assert texts.say_list([]) == "" and texts.say_list(parts[:1]) == "train.py"
+    language.speak(texts.CHINESE)
+    assert texts.say_list(parts) == "train.py、名称、a"
+
+
 def test_an_error_speaks_the_language_in_use_and_logs_in_english() -> None:
     error = NotFound(texts.text("“{place}” does not exist.", place="x.py"), texts.text("Refresh the list."))
     assert error.sentence() == "“x.py” does not exist. Refresh the list."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from hands import Hands, tell
@@ -177,8 +178,8 @@ def _selected(view: BrowserView) -> str:
     return entry.path.name if entry else ""
 
 
-async def watch_slow_work(hands: Hands) -> None:
-    """With a service that answers late: what the window says while each thing takes its time."""
+async def watch_slow_work(hands: Hands, extent: str) -> None:
+    """With a service that answers late: what the window says meanwhile; `short`: of two things only."""
     await hands.until(hands.window.isActiveWindow)
     storage = (await hands.program.core.connections.open("lab")).storage
     await storage.create_bucket("slow")
@@ -199,6 +200,14 @@ async def watch_slow_work(hands: Hands) -> None:
     await _new_folder(hands, "made")
     await told("Creating obs://slow/made/…")
     await hands.until(lambda: view.model.rowCount() == 1)
+    if extent == "whole":
+        await _watch_more_slow_work(hands, view, told)
+    hands.window.commands.run("job.sample")
+    await told("Preparing the sample…")
+    tell("done")
+
+
+async def _watch_more_slow_work(hands: Hands, view: BrowserView, told: Callable[[str], Awaitable[None]]) -> None:
     moving = hands.program.models.storage.moving
     moving.rename("lab", ObjectPath("slow", "made/"), "renamed")
     await told("Renaming “made” to “renamed”…")
@@ -212,9 +221,6 @@ async def watch_slow_work(hands: Hands) -> None:
     await hands.until(lambda: hands.program.models.storage.buckets.level(None).is_known)
     hands.panel("buckets").refresh()
     await told("Reading the buckets…")
-    hands.window.commands.run("job.sample")
-    await told("Preparing the sample…")
-    tell("done")
 
 
 async def drop_everywhere(hands: Hands, folder: str) -> None:

@@ -61,10 +61,11 @@ seconds = 1.2
 """
 
 
-def test_what_takes_longer_than_a_second_is_told_while_it_lasts(home: Path) -> None:
+@pytest.mark.parametrize("extent", ["short", pytest.param("whole", marks=pytest.mark.long)])
+def test_what_takes_longer_than_a_second_is_told_while_it_lasts(home: Path, extent: str) -> None:
     (home / "lab").mkdir(parents=True)
     (home / "lab" / "faults.toml").write_text(SLOW, encoding="utf-8")
-    with WindowProcess(home, "watch_slow_work") as window:
+    with WindowProcess(home, "watch_slow_work", extent) as window:
         window.told("done")
         window.must_be_well()
 

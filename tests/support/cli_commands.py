@@ -74,16 +74,23 @@ class Answer:
 Traindeck = Callable[..., Answer]
 
 
-def typed_commands(of: Parser | None = None, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def typed_commands() -> Iterator[tuple[str, ...]]:
     """All that can be typed, as the words that name each command."""
+    return (words for words, of in parsers() if not _below(of))
+
+
+def parsers(of: Parser | None = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Parser]]:
+    """Of each group and each command, with the words that name it."""
     of = of or parser.build()
     of.complete()
-    below = [action for action in of._actions if isinstance(action, _SubParsersAction)]
-    if not below:
-        yield words
-    for action in below:
-        for name, inner in action.choices.items():
-            yield from typed_commands(inner, (*words, name))
+    yield words, of
+    for name, inner in _below(of).items():
+        yield from parsers(inner, (*words, name))
+
+
+def _below(of: Parser) -> dict[str, Parser]:
+    groups = (action for action in of._actions if isinstance(action, _SubParsersAction))
+    return {name: inner for group in groups for name, inner in group.choices.items()}
 
 
 def as_program(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ import psutil
 
 from support.waiting import PATIENT_S
 
-_TASKS = Path("/proc/self/task")
+_PROC = Path("/proc")
 LENT: set[int] = set()
 """Processes that are there for later tests as well, though one of the tests has started them."""
 
@@ -78,16 +79,18 @@ def _wait_for(thread: threading.Thread) -> None:
 
 
 def _children() -> set[psutil.Process]:
-    # Mostly there are none, and to ask psutil reads what every process of the machine says of itself.
-    return set(psutil.Process().children(recursive=True)) if _has_children() else set()
-
-
-def _has_children() -> bool:
-    """Where the system does not say, there may be some."""
+    """To ask psutil for them reads what every process of the machine says of itself, four times a test."""
     try:
-        return any((task / "children").read_bytes() for task in _TASKS.iterdir())
-    except OSError:  # another system, or a thread that ended meanwhile
-        return True
+        return {psutil.Process(pid) for pid in _below("self")}
+    except (OSError, psutil.NoSuchProcess):  # another system, or somebody ended meanwhile
+        return set(psutil.Process().children(recursive=True))
+
+
+def _below(pid: str) -> Iterator[int]:
+    for task in (_PROC / pid / "task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield int(child)
+            yield from _below(child)
 
 
 def _name(process: psutil.Process) -> str:

@@ -34,7 +34,7 @@ async def read_runs(folder: Path, *runs: Run) -> AsyncIterator[tuple[FolderCloud
         readings = RunReadings(cloud.logs, LogExplaining(cloud.logs, cloud.disk), tracked, cloud.disk)
         feed = model.readings = ReadingFeed(
             readings,
-            RunPhases(cloud.connections, cloud.disk),
+            RunPhases(cloud.connections, cloud.disk, cloud.paths.run_phases),
             RunResources(cloud.connections),
             cloud.watch,
             model,

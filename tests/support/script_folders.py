@@ -10,9 +10,11 @@ from traindeck.services.scripts.script_tree import ScriptTree, read_scripts
 CORPUS = Path(__file__).parents[1] / "scripts_corpus"
 
 
-def tree_of(files: Mapping[str, str | bytes], boot: str, version: tuple[int, int] | None = None) -> ScriptTree:
+def tree_of(
+    files: Mapping[str, str | bytes], boot: str, version: tuple[int, int] | None = None, *, others: bool = True
+) -> ScriptTree:
     contents = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
-    return read_scripts(list(contents), contents.__getitem__, boot, version)
+    return read_scripts(list(contents), contents.__getitem__, boot, version, others=others)
 
 
 def tree_in(folder: Path, boot: str, version: tuple[int, int] | None = None) -> ScriptTree:

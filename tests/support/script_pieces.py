@@ -129,7 +129,8 @@ def _job(words: Iterable[str]) -> ScriptJob:
             case "out":
                 job = replace(job, outputs=(*job.outputs, Channel(value, "obs://b/o/")))
             case "param":
-                job = replace(job, parameters=(*job.parameters, value))
+                known, _, given = value.partition(":")
+                job = replace(job, parameters=(*job.parameters, (known, given)))
     return job
 
 

@@ -81,7 +81,7 @@ class RunCore(DataCore):
         self.explaining = LogExplaining(self.logs, self.disk)
         self.readings = RunReadings(self.logs, self.explaining, TrackedNumbers(paths.tracked_numbers), self.disk)
         self.resources = RunResources(connections)
-        self.phases = RunPhases(connections, self.disk)
+        self.phases = RunPhases(connections, self.disk, paths.run_phases)
         self.adoption = Adoption(
             self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted, self.planes, mark
         )

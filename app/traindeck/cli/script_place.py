@@ -12,6 +12,7 @@ from traindeck.domain.texts import text
 from traindeck.runtime.files import local_errors
 
 _SCRIPTS = (".py", ".sh")
+_MOST_OF_SHELL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +51,19 @@ def script_place(path: Path) -> ScriptPlace:
         raise InvalidInput(
             text("“{file}” is not a script.", file=str(path)), text("Specify a .py file, a .sh file or a job file.")
         )
-    return ScriptPlace(path.absolute().parent, path.name, is_one_script=True)
+    folder = path.absolute().parent
+    if path.suffix == ".sh" and _starts_what_lies_above(path, folder):
+        return ScriptPlace(folder.parent, f"{folder.name}/{path.name}", is_one_script=True)
+    return ScriptPlace(folder, path.name, is_one_script=True)
+
+
+def _starts_what_lies_above(path: Path, folder: Path) -> bool:
+    """`scripts/run.sh` mostly is for a script beside its folder, whatever it is started from."""
+    from traindeck.services.scripts.started_files import started_by_shell
+
+    with local_errors(path), path.open("rb") as file:
+        words = file.read(_MOST_OF_SHELL).decode("utf-8", "replace")
+    above = [
+        place for place in started_by_shell(words, f"{folder.name}/{path.name}") if (folder.parent / place).is_file()
+    ]
+    return bool(above) and not any(place.startswith(f"{folder.name}/") for place in above)

@@ -15,10 +15,11 @@ _BEGINS = (
     0xC4C3, 0xC5B6, 0xC5BE, 0xC6DA, 0xC8BB, 0xC8F6, 0xCBFA, 0xCDDA, 0xCEF4, 0xD1B9, 0xD4D1,
 )  # fmt: skip
 _END = 0xD7FA
-# Those of our words that sound in two ways, and the one that is not among the common ones.
+# Those of our words that sound in two ways, and those that are not among the common ones.
 _OTHERS = {
     "重": "cz", "行": "xh", "长": "cz", "传": "cz", "参": "cs", "会": "hk", "校": "xj", "率": "ls", "调": "td",
-    "系": "xj", "降": "jx", "藏": "cz", "浏": "l",
+    "系": "xj", "降": "jx", "藏": "cz", "浏": "l", "昇": "s",
+    "罄": "q",
 }  # fmt: skip
 _MOST = 8
 _encode = codecs.lookup("gb2312").encode  # found now: at the first word it would be looked for on the disk

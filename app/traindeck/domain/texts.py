@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
 from gettext import NullTranslations
 
 ENGLISH = "en"
@@ -74,6 +75,12 @@ def say(message: str | Text, context: str = "", /, **fields: object) -> str:
 
 def say_count(one: str, many: str, count: int, context: str = "", /, **fields: object) -> str:
     return say(count_text(one, many, count, context, **fields))
+
+
+def say_list(parts: Iterable[Text | str]) -> str:
+    """One after the other, with the mark between them that the language has."""
+    words = [part if isinstance(part, str) else say(part) for part in parts]
+    return reduce(lambda some, more: say("{some}, {more}", some=some, more=more), words) if words else ""
 
 
 def _in_words(message: Text, catalogue: NullTranslations, said: Callable[[Text], str]) -> str:

@@ -55,6 +55,10 @@ class Paths:
         """What rules have done about its log."""
         return self.run(run_id) / "log" / "rules.json"
 
+    def run_phases(self, run_id: str) -> Path:
+        """Where the time of it went."""
+        return self.run(run_id) / "phases.json"
+
     def run_waits(self, run_id: str) -> Path:
         """Until when nothing is wanted to be heard of it."""
         return self.run(run_id) / "log" / "waits.json"

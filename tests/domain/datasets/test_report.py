@@ -51,3 +51,12 @@ def test_a_million_names_are_counted_with_some_bytes_each() -> None:
         tally.see(f"train/class{number % 1000:03}/{number:07}.jpg", 1000, f"{number:032x}")
     assert len(tally.classes) == 1000 and not tally.folds.repeated() and len(tally.looked_into) == 20_000
     assert psutil.Process().memory_info().rss - before < 300 << 20
+
+
+def test_files_side_by_side_are_no_class() -> None:
+    tally = DatasetTally()
+    for name in ("a.py", "b.py"):
+        tally.see(name, 1)
+    assert tally.classes == {}
+    tally.see("cat/a.png", 1)
+    assert {name: one.samples for name, one in tally.classes.items()} == {"": 2, "cat": 1}

@@ -18,6 +18,7 @@ from traindeck.domain.readings.reading import LogReading, seconds_after
 from traindeck.domain.readings.tracking import tracked_number
 from traindeck.services.jobs.modelarts.documents import event_of
 from traindeck.services.readings.explaining import LogExplaining
+from traindeck.services.readings.run_phases import RunPhases
 from traindeck.services.readings.shipped import progress_patterns
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -97,6 +98,18 @@ async def test_where_the_time_went_is_asked_of_the_service(tmp_path: Path) -> No
         cloud.jobs.told = [JobEvent(NOW, "job is queuing"), JobEvent(NOW.replace(minute=5), "Downloading the code")]
         found = await feed.phases.of(a_run(), NOW.replace(minute=7))
         assert [(one.name, one.seconds, one.is_over) for one in found] == [("queue", 300, True), ("code", 120, False)]
+
+
+async def test_of_a_run_that_is_over_the_service_is_asked_once(tmp_path: Path) -> None:
+    """Also after another start: with the last run in sight, each start loaded the SDK for it."""
+    run = a_run(RunState.COMPLETED)
+    async with read_runs(tmp_path, run) as (cloud, _, feed):
+        cloud.jobs.told = [JobEvent(NOW, "job is queuing"), JobEvent(NOW.replace(minute=5), "Downloading the code")]
+        found = await feed.phases.of(run, NOW.replace(minute=7))
+        cloud.jobs.told = []
+        assert found and await RunPhases(cloud.connections, cloud.disk, cloud.paths.run_phases).of(run, NOW) == found
+        cloud.paths.run_phases(run.id).write_text('[{"name": 1', "utf-8")
+        assert await feed.phases.of(run, NOW) == []
 
 
 def test_an_event_that_says_no_time_or_nothing_is_none() -> None:

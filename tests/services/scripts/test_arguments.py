@@ -155,6 +155,76 @@ def test_scripts_that_a_shell_file_starts() -> None:
     assert [(one.name, one.file) for one in script_arguments(tree).arguments] == [("a", "a.py"), ("b", "b.py")]
 
 
+@pytest.mark.parametrize("line", [
+    "python train.py --config conf/a.yaml", "python train.py --config=conf/a.yaml &",
+    "CONFIG=conf/a.yaml\npython train.py \\\n  --config $CONFIG", "python train.py -c ${HERE}/conf/a.yaml",
+    "cd conf && python ../train.py --config a.yaml",
+])  # fmt: skip
+def test_a_config_that_a_shell_file_names(line: str) -> None:
+    script = """
+import argparse, yaml
+first = argparse.ArgumentParser()
+first.add_argument("--config")
+given, _ = first.parse_known_args()
+parser = argparse.ArgumentParser(parents=[first], add_help=False)
+for key, value in yaml.safe_load(open(given.config)).items():
+    parser.add_argument(f"--{key}", type=type(value), default=value)
+parser.parse_args()
+"""
+    files = {"run.sh": line, "train.py": script, "conf/a.yaml": "lr: 0.5\nepochs: 3\n", "conf/b.yaml": "other: 1\n"}
+    for others in (True, False):
+        found = script_arguments(tree_of(files, "run.sh", others=others))
+        assert {("lr", "float", 0.5), ("epochs", "int", 3)} <= set(told(found))
+        assert not {"other"} & {one.name for one in found.arguments}
+    assert {one.name for one in script_arguments(tree_of(files, "train.py")).arguments} == {"config"}
+
+
+@pytest.mark.parametrize("made", [
+    "from easydict import EasyDict as ed\ncfg = ed({'lr': 0.5, 'net': {'depth': 50}})",
+    "from easydict import EasyDict\ncfg = EasyDict()\ncfg.lr = 0.5\ncfg.net = EasyDict(depth=50)",
+    "from types import SimpleNamespace as N\ncfg = N(lr=0.5, net=N(depth=50))",
+    "import argparse\ncfg = argparse.Namespace(lr=0.5, net=argparse.Namespace(depth=50))",
+])  # fmt: skip
+def test_tables_with_names(made: str) -> None:
+    script = """
+import argparse
+from src.config import cfg
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=cfg.lr)
+parser.add_argument("--depth", type=int, default=cfg.net.depth)
+parser.add_argument("--other", type=int, default=cfg.other)
+parser.parse_args()
+"""
+    found = script_arguments(tree_of({"train.py": script, "src/config.py": made}, "train.py"))
+    assert told(found) == [("lr", "float", 0.5), ("depth", "int", 50), ("other", "int", None)]
+    assert named(found, "other").default_source == "cfg.other"
+
+
+def test_a_config_of_hydra_that_takes_others_says_that_there_is_more() -> None:
+    script = "import hydra\n@hydra.main('.', 'c')\ndef main(cfg):\n    pass\nmain()\n"
+    for config, is_whole in (("lr: 1", True), ("defaults: [_self_]\nlr: 1", True), ("defaults:\n- net: a", False)):
+        assert script_arguments(tree_of({"train.py": script, "c.yaml": config}, "train.py")).is_whole == is_whole
+
+
+@pytest.mark.parametrize("told_by", [
+    "import hydra\n@hydra.main(config_path='conf', config_name='config')",
+    "import hydra\n@hydra.main('conf', 'config.yaml')", "from hydra import main\n@main(version_base=None, "
+    "config_path='./conf/', config_name='config')",
+])  # fmt: skip
+def test_the_config_of_hydra(told_by: str) -> None:
+    script = f"{told_by}\ndef train(cfg):\n    pass\ntrain()\n"
+    config = "defaults:\n  - _self_\nlr: 0.1\nnet:\n  depth: 3\nname: ${now:%H}\nhydra:\n  run: x\n"
+    files = {"train.py": script, "conf/config.yaml": config, "conf/other.yaml": "other: 1\n"}
+    for others in (True, False):
+        found = script_arguments(tree_of(files, "train.py", others=others))
+        assert told(found) == [("lr", "float", 0.1), ("net", "unknown", None), ("name", "text", "${now:%H}")]
+        assert (named(found, "net").file, named(found, "net").line) == ("conf/config.yaml", 4)
+        assert list(found.offered) == []  # lr=0.2 is taken, --lr=0.2 is an error
+        assert not found.takes_others
+    del files["conf/config.yaml"]
+    assert not script_arguments(tree_of(files, "train.py")).is_whole
+
+
 def test_defaults_that_only_running_tells_are_told_as_written() -> None:
     found = read("import argparse, os\np = argparse.ArgumentParser()\n"
                  "p.add_argument('--n', type=int, default=os.cpu_count())\n"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from support.script_pieces import pieces
+from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.scripts.script_job import AcceleratorKind, Framework, ScriptJob
 from traindeck.services.scripts.arguments import script_arguments
 from traindeck.services.scripts.doctor import examine
@@ -42,6 +43,135 @@ def test_long_lines_are_searched_at_once() -> None:
 
 def test_a_name_that_is_given_itself_ends() -> None:
     assert found("a = b\nb = a\nx = x + 'y'\nopen(a)\nopen(x)\n") == []
+
+
+@pytest.mark.parametrize(
+    ("script", "others"),
+    [
+        ("from config import DATA\nopen(DATA)", {"config.py": "DATA = 'obs://b/x'"}),
+        ("import config\nopen(config.DATA)", {"config.py": "DATA = 'obs://b/x'"}),
+        ("import config as c\nopen(c.ROOT + '/y')", {"config.py": "ROOT = 'obs://b/x'"}),
+        ("from config import *\nopen(DATA)", {"config.py": "DATA = 'obs://b/x'"}),
+        ("from config import Config\nopen(Config.DATA)", {"config.py": "class Config:\n    DATA = 'obs://b/x'"}),
+        ("import config\nopen(config.Config.DATA)", {"config.py": "class Config:\n    DATA = 'obs://b/x'"}),
+        ("from conf import paths\nopen(paths.DATA)", {"conf/__init__.py": "", "conf/paths.py": "DATA = 'obs://b/x'"}),
+        ("import conf.paths\nopen(conf.paths.DATA)",
+         {"conf/__init__.py": "", "conf/paths.py": "DATA = 'obs://b/x'"}),
+        ("from conf import DATA\nopen(DATA)",
+         {"conf/__init__.py": "from .paths import DATA", "conf/paths.py": "DATA = 'obs://b/x'"}),
+        ("from conf.use import go\ngo()",
+         {"conf/__init__.py": "", "conf/use.py": "from ..conf.paths import D\ndef go():\n    open(D)",
+          "conf/paths.py": "import os\nfrom conf import base\nD = os.path.join(base.ROOT, 'x')",
+          "conf/base.py": "ROOT = 'obs://b'"}),
+        ("from a import A\nopen(A)", {"a.py": "import b\nA = b.B + '/x'", "b.py": "import a\nB = 'obs://b'"}),
+        ("from a import go\ngo('obs://b/x')", {"a.py": "def go(path):\n    open(path)"}),
+        ("KINDS = {'data': 'obs://b/x', 'out': len}\nopen(KINDS['data'])", {}),
+        ("import pathlib\nopen(str(pathlib.Path('obs://b') / 'x' / name))", {}),
+        ("open('%s/%s' % ('obs://b', name))", {}),
+        ("open('{}/{}'.format('obs://b', name))", {}),
+        ("from config import cfg\nopen(cfg.data.train)",
+         {"config.py": "from easydict import EasyDict as ed\ncfg = ed({'data': {'train': 'obs://b/x'}})"}),
+        ("from types import SimpleNamespace\ncfg = SimpleNamespace(data='obs://b/x')\nopen(cfg.data)", {}),
+    ],
+)  # fmt: skip
+def test_values_are_followed(script: str, others: dict[str, str]) -> None:
+    assert "obs-path-opened" in found(script, JOB, **others)
+
+
+@pytest.mark.parametrize(
+    ("script", "others"),
+    [
+        ("import config\nimport other\nopen(config.DATA)",
+         {"config.py": "DATA = 'obs://b/x'", "other.py": "import config\nconfig.DATA = '/cache/x'"}),
+        ("import config\nopen(config.DATA)",
+         {"config.py": "DATA = 'obs://b/x'\nglobals().update(read())"}),
+        ("try:\n    from config import DATA\nexcept ImportError:\n    DATA = '/cache/x'\nopen(DATA)",
+         {"config.py": "DATA = 'obs://b/x'"}),
+        ("from a import go\ngo(given)", {"a.py": "def go(path):\n    open(path)\n"
+                                                "if __name__ == '__main__':\n    go('obs://b/x')"}),
+        ("from config import DATA\nopen(DATA)", {"config.py": "import os\nDATA = os.environ.get('D') or 'obs://b'"}),
+        ("PLACES = {'data': 'obs://b/x'}\nPLACES['data'] = '/cache'\nopen(PLACES['data'])", {}),
+        ("PLACES = {'data': 'obs://b/x'}\nPLACES.update(read())\nopen(PLACES['data'])", {}),
+        ("from config import cfg\ncfg.data = '/cache'\nfrom a import go\ngo()",
+         {"config.py": "from easydict import EasyDict as ed\ncfg = ed({'data': 'obs://b/x'})",
+          "a.py": "from config import cfg\ndef go():\n    open(cfg.data)"}),
+        ("from config import cfg\nfrom a import go\nupdate(cfg)\ngo()",
+         {"config.py": "from easydict import EasyDict as ed\ncfg = ed({'data': 'obs://b/x'})\ncfg.update(read())",
+          "a.py": "from config import cfg\ndef go():\n    open(cfg.data)"}),
+        ("from numpy import DATA\nopen(DATA)", {"config.py": "DATA = 'obs://b/x'"}),
+    ],
+)  # fmt: skip
+def test_values_that_may_be_others_are_not_known(script: str, others: dict[str, str]) -> None:
+    assert "obs-path-opened" not in found(script, JOB, **others)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "parts = []\nparts.append(1)\nif parts:\n    input()",
+        "parts = {}\nparts['a'] = 1\nif parts:\n    input()",
+        "parts = []\nfill(parts)\nif parts:\n    input()",
+        "import os\nkind = os.environ.get('KIND') or 'train'\nif kind == 'eval':\n    input()",
+        "flag = unknown() and 'x'\nif not flag:\n    input()",
+    ],
+)
+def test_what_may_be_done_is_looked_at(script: str) -> None:
+    assert "interactive" in found(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "if unknown() and False:\n    input()",
+        "if not (True or unknown()):\n    input()",
+        "from config import ASKS\nif ASKS:\n    input()",
+        "import config\nif config.KIND in ('ask', 'say'):\n    input()",
+    ],
+)
+def test_what_is_never_done_is_not(script: str) -> None:
+    assert "interactive" not in found(script, JOB, **{"config.py": "ASKS = False\nKIND = 'run'"})
+
+
+USUAL = ScriptJob(
+    inputs=(Channel("data_url", ""),), outputs=(Channel("train_url", ""),), reaches_internet=False,
+    flavor_kind=AcceleratorKind.ASCEND,
+)  # fmt: skip
+
+
+def test_a_copy_of_an_input_saves_no_result() -> None:
+    """Without a job nobody knows where the input lies; that it is one is known."""
+    script = """
+import argparse
+import mindspore as ms
+import moxing as mox
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_url")
+parser.add_argument("--train_url")
+args = parser.parse_args()
+mox.file.copy_parallel(args.data_url, "/cache/data")
+saved = ms.train.callback.ModelCheckpoint(prefix="resnet", directory="./ckpt")
+"""
+    assert "output-lost" in found(script, USUAL)
+    assert "output-lost" not in found(f"{script}mox.file.copy_parallel('./ckpt', args.train_url)\n", USUAL)
+    assert "unread-output" in found(script.partition("saved =")[0], USUAL)
+
+
+def test_a_group_of_commands_refuses_what_it_does_not_know() -> None:
+    script = "import click\n@click.group()\ndef cli(): ...\n@cli.command()\n@click.option('--lr')\ndef train(lr): ..."
+    assert "parse-args" in found(f"{script}\ncli()\n", USUAL)
+
+
+def test_what_a_default_of_several_arguments_loads_is_known() -> None:
+    script = """
+from dataclasses import dataclass
+from transformers import AutoModel, HfArgumentParser
+@dataclass
+class ModelArguments:
+    name: str = "gpt2"
+model_args, rest = HfArgumentParser(ModelArguments).parse_args_into_dataclasses(return_remaining_strings=True)
+AutoModel.from_pretrained(model_args.name)
+"""
+    assert "download" in found(script, USUAL)
 
 
 def test_deep_code_is_said_to_be_unread_and_the_rest_is_read() -> None:

@@ -49,6 +49,22 @@ REACHED = {
         "run.sh",
         ("run.sh", "src/train.py", "src/nets.py"),
     ),
+    "the folder of a shell file, unquoted": (
+        {"scripts/run.sh": "python $(dirname $0)/../src/train.py", "src/train.py": ""},
+        "scripts/run.sh",
+        ("scripts/run.sh", "src/train.py"),
+    ),
+    "the folder of a shell file, between backticks": (
+        {"scripts/run.sh": "cd `dirname $0`/../src\npython train.py", "src/train.py": ""},
+        "scripts/run.sh",
+        ("scripts/run.sh", "src/train.py"),
+    ),
+    "the folder of a shell file, asked for carefully": (
+        {"scripts/run.sh": 'HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"\npython "$HERE/src/train.py" $@',
+         "src/train.py": ""},
+        "scripts/run.sh",
+        ("scripts/run.sh", "src/train.py"),
+    ),
     "a module started by a shell file in a shell file": (
         {"run.sh": "bash scripts/go.sh", "scripts/go.sh": "python3 -m torch.distributed.launch -m pkg.train",
          "pkg/train.py": ""},

@@ -43,7 +43,9 @@ class Xvfb:
         if not display:
             self.close()
             raise AssertionError("Xvfb did not start")
-        self.environment = {"DISPLAY": f":{display}", "QT_QPA_PLATFORM": "xcb"}
+        # At a screen without a bus, Qt starts a bus that outlives it, where the system has the program for that.
+        nobody = "unix:path=/nobody/listens/here"
+        self.environment = {"DISPLAY": f":{display}", "QT_QPA_PLATFORM": "xcb", "DBUS_SESSION_BUS_ADDRESS": nobody}
         if self._manager:
             nothing = subprocess.DEVNULL
             around = os.environ | self.environment

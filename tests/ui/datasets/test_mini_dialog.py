@@ -68,8 +68,10 @@ async def test_nothing_is_written_before_it_was_seen(tmp_path: Path, theme: Them
 
         press(dialog.by_share)
         assert not dialog.make.isEnabled() and shown(dialog) == [], "another choice wants another look"
+        assert dialog.empty.isVisible(), "what the empty room is for"
         dialog.percent.setValue(10)
-        press(dialog.look)
+        dialog.percent.setFocus()
+        QTest.keyClick(dialog.percent, Qt.Key.Key_Return)
         await until(lambda: form.state.stage is MiniStage.SHOWN)
         assert shown(dialog) == [["even", "1", "10"], ["odd", "1", "10"]]
         dialog.target.setText(str(tmp_path / "small"))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QStackedWidget, QWidget
+from pytestqt.qtbot import QtBot
 
 from support.frame_bench import ICONS
+from support.qt_support import until
 from traindeck.ui.kit import icons
-from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS, Theme
+from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS, Theme, set_role
 
 KIT = Path(icons.__file__).parent
 UI = KIT.parent
@@ -65,6 +68,61 @@ def test_the_look_changes_while_it_is_in_use(qapp: QApplication) -> None:
     theme.choose("light")
     assert label.grab().toImage().pixelColor(0, 0).lightness() > 200
     theme.close()
+
+
+class Told(QLabel):
+    """Counts what it is told of its style."""
+
+    times = 0
+
+    def changeEvent(self, event: QEvent) -> None:
+        self.times += event.type() == QEvent.Type.StyleChange
+        super().changeEvent(event)
+
+
+async def test_what_nobody_sees_is_styled_later_in_turns_of_its_own(qapp: QApplication, qtbot: QtBot) -> None:
+    """All at once, a window with all its tabs open did not answer for a tenth of a second and more."""
+    theme = Theme(qapp, ICONS, "light")
+    window, hidden = QWidget(), QWidget()
+    qtbot.addWidget(window)
+    shown, page = Told("shown", window), QStackedWidget(window)
+    page.addWidget(QWidget())
+    page.addWidget(hidden)
+    labels = [Told(f"{number}", hidden) for number in range(600)]
+    for label in labels:
+        label.ensurePolished()
+        set_role(label, "dim")
+    window.show()
+    for label in (shown, *labels):
+        label.times = 0
+    most = 0
+    theme.choose("dark")
+    while not shown.times:
+        before = sum(label.times for label in labels)
+        await asyncio.sleep(0)
+        most = max(most, sum(label.times for label in labels) - before)
+    assert (most, theme.colors) == (0, DARK_COLORS)
+    set_role(labels[0], "error")  # while it has no style
+    page.setCurrentWidget(hidden)
+    while not all(label.times for label in labels):
+        before = sum(label.times for label in labels)
+        await asyncio.sleep(0)
+        most = max(most, sum(label.times for label in labels) - before)
+    assert 0 < most < len(labels) // 2
+    # As one that is made under this style.
+    for role, one in (("error", labels[0]), ("dim", labels[1]), ("dim", labels[-1])):
+        fresh = QLabel(one.text(), window)
+        set_role(fresh, role)
+        fresh.ensurePolished()
+        assert one.palette() == fresh.palette()
+        assert one.palette().color(QPalette.ColorRole.WindowText) == theme.color("bad" if role == "error" else "dim")
+    # And back before it is done.
+    theme.choose("light")
+    theme.choose("dark")
+    theme.choose("light")
+    await until(lambda: theme.colors is LIGHT_COLORS)
+    theme.close()
+    assert all(label.palette().color(QPalette.ColorRole.WindowText) == theme.color("dim") for label in labels[1:])
 
 
 def test_the_systems_choice_counts_unless_the_user_chose(qapp: QApplication) -> None:

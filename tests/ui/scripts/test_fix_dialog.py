@@ -25,6 +25,7 @@ import net
 parser = argparse.ArgumentParser()
 parser.add_argument("--data_path", default="data")
 parser.add_argument("--lr", type=float, default=0.1)
+password = "Correct-Horse-7"
 args = parser.parse_args()
 model = torch.nn.DataParallel(net.Net()).cuda()  # all of it
 """
@@ -58,7 +59,9 @@ async def test_what_is_ticked_is_changed_and_undone_by_the_toast(qapp: QApplicat
         assert sorted(names) == ["net.py", "train.py"]
         assert ".npu()" in dialog.lines.right.toPlainText() + dialog.lines.both.toPlainText()
         left = [dialog.left_model.row(row) for row in range(dialog.left_model.rowCount())]
-        assert [(one.file, one.line) for one in left] == [("train.py", 10)]
+        assert [(one.file, one.line) for one in left] == [("train.py", 11)]
+        shown = dialog.lines.left.toPlainText() + dialog.lines.right.toPlainText() + dialog.lines.both.toPlainText()
+        assert "password" in shown and "Correct-Horse-7" not in shown
         assert (code / "train.py").read_bytes() == TRAIN.encode(), "nothing is written before it is applied"
         dialog.resize(1300, 700)
         await until(lambda: dialog.lines.currentWidget() is dialog.lines.beside)

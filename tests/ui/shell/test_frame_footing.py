@@ -131,6 +131,7 @@ async def test_time_that_others_took_is_no_stall(crowded_processor: int, respons
 
 
 @pytest.mark.skipif(not IS_TOLD, reason="only Linux tells how long a thread was ready")
+@pytest.mark.long  # it keeps a processor from all tests beside it
 async def test_waiting_for_a_thread_that_has_no_processor_is_no_stall(
     crowded_processor: int, responsive: Stalls
 ) -> None:

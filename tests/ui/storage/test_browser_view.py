@@ -429,3 +429,32 @@ async def test_a_storage_class_is_called_as_it_is_sold(tmp_path: Path, theme: Th
         row = next(row for row in range(model.rowCount()) if model.index(row, 0).data() == "a.bin")
         assert model.index(row, CLASS).data() == "Standard"
         assert class_name("COLD") == "Archive" and class_name("NEW_AND_UNKNOWN") == "NEW_AND_UNKNOWN"
+
+
+async def test_a_list_left_in_the_middle_is_there_again_in_an_order_that_comes_later(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        for number in range(60):
+            await cloud.storage.put(b"x" * number, BUCKET.join(f"{number:02}"))
+        tree = BucketTree(cloud.connections, cloud.transfers, cloud.disk, cloud.scope)
+        on = Bench(cloud, tree, theme, User(), qtbot)
+        qtbot.addWidget(on.host)
+        on.browser.rows.top_wanted = "30"
+        on.host.resize(640, 400)
+        on.host.show()
+        await until(lambda: on.table.rowAt(0) == 30)
+        # What it was sorted by is put back when the window gets to its header.
+        on.table.sortByColumn(SIZE, Qt.SortOrder.DescendingOrder)
+        await until(lambda: on.names()[0] == "59")
+        await until(lambda: on.table.rowAt(0) == 29)
+        await cloud.storage.put(b"x" * 1000, BUCKET.join("new"))
+        on.browser.refresh()
+        await until(lambda: on.view.model.rowCount() == 61)
+        assert on.names()[on.table.rowAt(0)] == "30"
+        qtbot.keyClick(on.table, Qt.Key.Key_Home)
+        await until(lambda: on.table.rowAt(0) == 0)
+        on.table.sortByColumn(SIZE, Qt.SortOrder.AscendingOrder)
+        await until(lambda: on.names()[0] == "00")
+        assert on.table.rowAt(0) == 0, "somebody went elsewhere"
+        on.browser.close()

@@ -46,6 +46,7 @@ def test_letters_that_follow_one_another_are_enough_and_the_closest_comes_first(
     [
         ("zcyx", "再次运行"), ("scwjj", "上传文件夹"), ("xjt", "新建桶"), ("smzq", "桶: 生命周期规则"),
         ("sc", "删除"), ("cz", "重置布局"), ("zz", "重置布局"), ("yx", "运行 7"), ("lllab", "浏览 Lab"),
+        ("spst", "适配昇腾…"),
     ],
 )  # fmt: skip
 def test_chinese_titles_are_found_by_the_first_letters_of_their_sounds(typed: str, title: str) -> None:

@@ -14,7 +14,7 @@ from traindeck.domain.datasets.choice import SampleShare
 from traindeck.domain.datasets.index_files import IndexColumns
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
-from traindeck.domain.texts import say, say_count, text
+from traindeck.domain.texts import say, say_count, say_list, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
@@ -101,9 +101,9 @@ def _tell(call: Call, plan: MiniPlan, target: Place, *, is_preview: bool) -> Non
         call.output.document({**content, "classes": listed, "preview": is_preview})
         return
     if plan.layouts:
-        call.output.line(say("Layout: {layouts}", layouts=", ".join(say(one.title) for one in plan.layouts)))
+        call.output.line(say("Layout: {layouts}", layouts=say_list(one.title for one in plan.layouts)))
     if plan.indexes:
-        call.output.line(say("Classes from: {files}", files=", ".join(plan.indexes)))
+        call.output.line(say("Classes from: {files}", files=say_list(plan.indexes)))
     rows = [[name or ".", f"{one.kept:,}", f"{one.samples:,}"] for name, one in sorted(classes.items())]
     call.output.table([say("Class"), say("Kept"), say("Of")], rows[:_MOST_CLASSES_SHOWN], frozenset({1, 2}))
     if len(rows) > _MOST_CLASSES_SHOWN:

@@ -232,7 +232,9 @@ class DatasetTally:
 
     @property
     def classes(self) -> dict[str, ClassShare]:
-        return self._classes.classes
+        """Files that lie side by side in the folder itself are no class."""
+        found = self._classes.classes
+        return {} if set(found) == {""} else found
 
     @property
     def folder_clashes(self) -> list[tuple[str, ...]]:

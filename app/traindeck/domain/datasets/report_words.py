@@ -9,7 +9,7 @@ from enum import Enum, auto
 from traindeck.domain.datasets.report import Contents, DatasetReport, Extent, FileTrouble, Groups
 from traindeck.domain.previews import PICTURE_NAMES
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say, say_count
+from traindeck.domain.texts import say, say_count, say_list
 
 _MOST_KINDS = 8
 
@@ -33,19 +33,20 @@ class ReportFinding:
 
 def facts_of(report: DatasetReport) -> list[tuple[str, str]]:
     """Labels and values."""
+    total = report.total
     found = [
         (say("Location"), report.place),
-        (say("Files"), f"{report.total.files:,}, {size_words(report.total.size_bytes)}"),
-        (say("Layout"), ", ".join(say(one.title) for one in report.layouts) or say("Not recognized")),
+        (say("Files"), say("{files}, {size}", files=f"{total.files:,}", size=size_words(total.size_bytes))),
+        (say("Layout"), say_list(one.title for one in report.layouts) or say("Not recognized")),
     ]
     if report.kinds:
         found.append((say("Kinds"), _kinds(report)))
     if report.splits:
-        found.append((say("Splits"), ", ".join(f"{name} {count:,}" for name, count in report.splits)))
+        found.append((say("Splits"), say_list(f"{name} {count:,}" for name, count in report.splits)))
     if report.classes:
         found.append((say("Classes"), _classes(report)))
     if report.indexes:
-        found.append((say("Classes from"), ", ".join(report.indexes)))
+        found.append((say("Classes from"), say_list(report.indexes)))
     if report.contents is not None and report.contents.records:
         found.append((say("Records"), _records(report.contents)))
     return found
@@ -53,7 +54,7 @@ def facts_of(report: DatasetReport) -> list[tuple[str, str]]:
 
 def _kinds(report: DatasetReport) -> str:
     words = [f"{name or say('no extension')} {one.files:,}" for name, one in report.kinds[:_MOST_KINDS]]
-    return ", ".join([*words, "…"] if len(report.kinds) > _MOST_KINDS else words)
+    return say_list([*words, "…"] if len(report.kinds) > _MOST_KINDS else words)
 
 
 def _classes(report: DatasetReport) -> str:

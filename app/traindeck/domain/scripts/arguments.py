@@ -126,6 +126,11 @@ class ScriptArgument:
             return self.choice_words
         return ("True", "False") if self.source is ArgumentSource.FIRE else ("true", "false")
 
+    @property
+    def is_strict(self) -> bool:
+        """A value that it would not take ends the script; others are taken for something else than is meant."""
+        return self.source is not ArgumentSource.FIRE and self.kind is not ArgumentKind.YES_NO
+
     def mistake(self, value: str) -> Text | None:
         """Why the script would not take this; None: it would, or nobody can know."""
         if not self.names:

@@ -43,7 +43,8 @@ class ScriptJob:
     nodes: int = 1
     inputs: tuple[Channel, ...] = ()
     outputs: tuple[Channel, ...] = ()
-    parameters: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Names, and values as the script is given them."""
     environment: tuple[str, ...] = ()
     mounts: tuple[str, ...] = ()
     """Folders of the container that the form puts storage in."""
@@ -89,4 +90,4 @@ class ScriptJob:
     def passed(self) -> tuple[str, ...]:
         """Names of the arguments that the service puts behind the start command, as far as they are known."""
         by_argument = (one.name for one in self.channels if one.access is ChannelAccess.PARAMETER)
-        return tuple(dict.fromkeys((*by_argument, *self.parameters)))
+        return tuple(dict.fromkeys((*by_argument, *(name for name, _ in self.parameters))))

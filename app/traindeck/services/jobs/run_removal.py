@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,13 +53,13 @@ class RunRemoval:
     transfers: Transfers
     bundles: CodeBundles
 
-    async def look(self, run_id: str, together: Collection[str] = ()) -> RemovalPlan:
+    async def look(self, run_id: str, together: Set[str] = frozenset()) -> RemovalPlan:
         """Raises Conflict for a run that goes on; `together`: the runs that are to be removed with it."""
         run = await self.records.existing(run_id)
         is_damaged = run.state is RunState.UNKNOWN and not run.job_id
         if not run.state.is_over and not is_damaged:
             raise Conflict(text("“{name}” has not ended yet.", name=run.name), text("Stop it first, then delete it."))
-        others = set(await self.records.using_bundle(run.bundle)) - {run.id, *together}
+        others = set(await self.records.using_bundle(run.bundle)) - together - {run.id}
         local_files, local_bytes = await self._local(run) if not others else (0, 0)
         code, trouble = _own_code(run), None
         files = size = 0

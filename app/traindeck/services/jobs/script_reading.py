@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from traindeck.domain.scripts.arguments import ScriptArguments
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.services.jobs.code.code_tree import CodeEntry, CodeTree, FileStamp, scanned
 from traindeck.services.scripts.arguments import script_arguments
+from traindeck.services.scripts.imports import folder_of
 from traindeck.services.scripts.python_source import MOST_BYTES, PythonVersion
-from traindeck.services.scripts.script_tree import ScriptFile, ScriptTree, read_scripts
+from traindeck.services.scripts.script_tree import ScriptFile, ScriptTree, is_script, read_scripts
 
 _MOST_KEPT_LETTERS = 48 << 20
+_MOST_TOLD = 20
 _TREE = 40
 """So many times the room of its text a syntax tree takes."""
 
@@ -70,7 +73,16 @@ def scripts_of(
     for path, one in found.files.items():
         if known(path) is not one:
             memory.keep(place(path), entries[path], version, one)
-    return found
+    return replace(found, limits=(*found.limits, *_not_taken(tree)))
+
+
+def _not_taken(tree: CodeTree) -> tuple[Text, ...]:
+    """What may hold scripts, and cannot be looked into; what is ignored is meant to be."""
+    return tuple(
+        text("{file} was not read: {problem}", file=entry.path, problem=entry.problem)
+        for entry in tree.left_out
+        if entry.rule is None and entry.problem is not None and (entry.is_refused or is_script(entry.path))
+    )[:_MOST_TOLD]
 
 
 def scripts_in(
@@ -98,7 +110,13 @@ def script_at(folder: Path, boot: str, version: PythonVersion | None, token: Can
     def read(path: str) -> bytes:
         return _beginning(folder / path)
 
-    return read_scripts(_Below(folder), read, boot, version, others=False, check=token.check)
+    below = _Below(folder)
+    found = read_scripts(below, read, boot, version, others=False, check=token.check)
+    closed = [
+        path for path in below.closed if not any(path.startswith(other) and path != other for other in below.closed)
+    ]
+    told = [text("You do not have permission to read or write “{place}”.", place=path) for path in closed[:_MOST_TOLD]]
+    return replace(found, limits=(*found.limits, *told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +124,16 @@ class _Below(Container[str]):
     """The files below a folder, each looked for when somebody asks."""
 
     folder: Path
+    closed: dict[str, None] = field(default_factory=dict)
+    """Folders that were asked for and cannot be looked into."""
 
     def __contains__(self, path: object) -> bool:
         place = self.folder / str(path)
         try:
             return place.is_file() and place.resolve().is_relative_to(self.folder.resolve())
+        except PermissionError:
+            self.closed[folder_of(str(path))] = None
+            return False
         except (OSError, ValueError):
             return False
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 
 from traindeck.domain.scripts.arguments import (
     ArgumentKind,
@@ -17,7 +18,14 @@ from traindeck.services.scripts.imports import folder_of
 from traindeck.services.scripts.reading import absl_flags, click_options
 from traindeck.services.scripts.reading.argparse_calls import PARSERS, GroupValue, ParserValue, parser_of
 from traindeck.services.scripts.reading.calls_made import CallMade, Handled
-from traindeck.services.scripts.reading.configs import arguments_of, configs_named, dictionary_of
+from traindeck.services.scripts.reading.configs import (
+    arguments_of,
+    arguments_of_hydra,
+    configs_named,
+    dictionary_of,
+    is_alone,
+)
+from traindeck.services.scripts.reading.hydra_configs import hydra_configs
 from traindeck.services.scripts.reading.relevance import Relevance, may_speak
 from traindeck.services.scripts.reading.signatures import FireCommands, field_of, fields_of
 from traindeck.services.scripts.reading.values import UNKNOWN, External, FunctionValue
@@ -222,7 +230,11 @@ class _Program:
 
     @property
     def has_parser(self) -> bool:
-        return bool(self.parsers or self.flags.arguments or self.fired or self.commands[0])
+        return bool(self.parsers or self.flags.arguments or self.fired or self.commands[0] or self.of_hydra)
+
+    @cached_property
+    def of_hydra(self) -> tuple[str, ...]:
+        return tuple(place for path, module in self.modules.items() for place in hydra_configs(module, path))
 
     @property
     def _counting(self) -> list[ParserValue]:
@@ -233,6 +245,8 @@ class _Program:
     @property
     def is_whole(self) -> bool:
         if self.walker.is_over or self.is_read_only_in_part or self.start not in self.modules:
+            return False
+        if not all(place in self.tree.files and is_alone(self.tree.files[place]) for place in self.of_hydra):
             return False
         fired = self.fired is None or self.fired.is_whole
         return fired and self.flags.is_whole and all(one.is_known_whole() for one in self._counting)
@@ -268,7 +282,12 @@ class _Program:
         yield from self._of_configs(is_told=has_dynamic)
 
     def _of_configs(self, *, is_told: bool) -> Iterable[ScriptArgument]:
+        for path in self.of_hydra:
+            if path in self.tree.files:
+                yield from arguments_of_hydra(self.tree.files[path])
         for config in configs_named(self.tree, self.modules.values()):
+            if config.path in self.of_hydra:
+                continue
             yield from arguments_of(config, is_told=is_told)
 
 

@@ -27,17 +27,20 @@ from traindeck.services.scripts.python_source import (
     parsed_source,
     understood_source,
 )
-from traindeck.services.scripts.started_files import started_by_python, started_by_shell
+from traindeck.services.scripts.reading.hydra_configs import hydra_configs
+from traindeck.services.scripts.started_files import CONFIGS, configs_by_shell, started_by_python, started_by_shell
 
 REQUIREMENTS = "pip-requirements.txt"
+# Source: “How Do I Create a Training Job That References a Third-Party Dependency Package in ModelArts?” (FAQs, 2025):
+# any one of these is installed; earlier editions of the page name the first alone, and the Lab goes by them.
+REQUIREMENT_NAMES = (REQUIREMENTS, "pip-requirement.txt", "requirements.txt", "requirement.txt")
 MOST_FILES = 2_000
 MOST_TOTAL_BYTES = 50 << 20
 MOST_SECONDS = 5.0
 _MOST_KEPT_LETTERS = 4 << 20
 _MOST_CONFIG_BYTES = 256 * 1024
 _MODULES = (".py", ".pyw")
-_CONFIGS = (".yaml", ".yml", ".json")
-_READ = (*_MODULES, ".sh", *_CONFIGS)
+_READ = (*_MODULES, ".sh", *CONFIGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class ScriptTree:
     boot: str
     """The file that is started, which may be a shell file; empty where a folder without one is looked at."""
     files: Mapping[str, ScriptFile]
-    """Every Python and shell file, flat configs and pip-requirements.txt, as far as the bounds let."""
+    """Every Python and shell file, flat configs and lists of packages, as far as the bounds let."""
     reached: tuple[str, ...] = ()
     """What the boot file imports or starts, itself first."""
     version: PythonVersion | None = None
@@ -93,6 +96,8 @@ class ScriptTree:
     """What was not read, and why."""
     started: tuple[str, ...] = ()
     """Those that run as programs of their own, the boot file first."""
+    configs: frozenset[str] = field(default_factory=frozenset)
+    """Configuration files that a shell file names, and those that Hydra reads."""
     roots: tuple[str, ...] = ()
     """The folders that modules are looked for in, each with a slash behind it."""
     names: frozenset[str] = field(default_factory=frozenset)
@@ -104,6 +109,20 @@ class ScriptTree:
         reached = set(self.reached)
         others = (path for path in self.files if path not in reached)
         return tuple(found for path in (*self.reached, *others) if (found := self.files[path]).is_understood)
+
+    @property
+    def requirements(self) -> str:
+        """The list of packages; where there is none, the one that would be installed everywhere."""
+        return next((name for name in REQUIREMENT_NAMES if name in self.files), REQUIREMENTS)
+
+    def module_of(self, wanted: LocalImport, importer: str, roots: Iterable[str] = ()) -> str | None:
+        """The file that a whole name is, for the file that asks for it; `roots` are looked in before those of all."""
+        folders = dict.fromkeys((*roots, *self.roots, folder_of(importer)))
+        end = wanted.module.replace(".", "/")
+        for place in files_of(wanted, importer, folders):
+            if place in self.files and (not end or place.endswith((f"{end}.py", f"{end}/__init__.py"))):
+                return place
+        return None
 
     def is_reached(self, path: str) -> bool:
         return path in self.reached
@@ -124,6 +143,7 @@ class _Reading:
     beyond: int = 0
     failed: dict[str, Text | str] = field(default_factory=dict)
     started: dict[str, None] = field(default_factory=dict)
+    configs: set[str] = field(default_factory=set)
     roots: dict[str, None] = field(default_factory=dict)
 
     def file(self, path: str, *, is_needed: bool) -> ScriptFile | None:
@@ -174,9 +194,13 @@ class _Reading:
             yield text("{file} was not read: {problem}", file=path, problem=problem)
 
 
+def is_script(name: str) -> bool:
+    return name.endswith((*_MODULES, ".sh"))
+
+
 def is_read(name: str) -> bool:
     """Whether a file of this name says something of a script."""
-    return name.endswith(_READ) or name.rpartition("/")[2] == REQUIREMENTS
+    return name.endswith(_READ) or name.rpartition("/")[2] in REQUIREMENT_NAMES
 
 
 def script_file(
@@ -191,7 +215,7 @@ def script_file(
         return ScriptFile(
             path, found.text, found.module, found.fault, found.words, found.line, found.encoding, has_tree, version
         )
-    if len(content) > (_MOST_CONFIG_BYTES if path.endswith(_CONFIGS) else MOST_BYTES):
+    if len(content) > (_MOST_CONFIG_BYTES if path.endswith(CONFIGS) else MOST_BYTES):
         return ScriptFile(path, "", fault=SourceFault.TOO_LARGE)
     for encoding in ("utf-8-sig", "gb18030"):
         try:
@@ -223,8 +247,9 @@ def read_scripts(
     reading.started[boot] = None
     reading.roots.update(dict.fromkeys(_roots(boot)))
     reached = reached_from([boot], there, lambda path: _needed_by(reading, path, there))
-    if REQUIREMENTS in there:
-        reading.file(REQUIREMENTS, is_needed=True)
+    for name in REQUIREMENT_NAMES:
+        if name in there:
+            reading.file(name, is_needed=True)
     if others and isinstance(there, frozenset):
         for name in sorted(filter(is_read, there), key=lambda name: (not name.endswith(_MODULES), name)):
             reading.file(name, is_needed=False)
@@ -232,7 +257,9 @@ def read_scripts(
     listed = there if isinstance(there, frozenset) else frozenset(files)
     reached = tuple(path for path in reached if path in files)
     started = tuple(path for path in reading.started if path in files)
-    return ScriptTree(boot, files, reached, version, tuple(reading.limits()), started, tuple(reading.roots), listed)
+    configs = frozenset(path for path in reading.configs if path in files)
+    limits, roots = tuple(reading.limits()), tuple(reading.roots)
+    return ScriptTree(boot, files, reached, version, limits, started, configs, roots, listed)
 
 
 def _first_found(wanted: LocalImport, path: str, roots: Iterable[str], there: Container[str]) -> Iterator[str]:
@@ -254,12 +281,17 @@ def _needed_by(reading: _Reading, path: str, there: Container[str]) -> Iterator[
         here = tuple(dict.fromkeys((*reading.roots, folder_of(path))))
         for wanted in local_imports(module):
             yield from _first_found(wanted, path, here, there)
-        for config in configs_named_in(module, here):
-            if config in there:
-                reading.file(config, is_needed=True)
+        configs = list(configs_named_in(module, here))
+        its_own = list(hydra_configs(module, path))
         started = list(started_by_python(module, path))
     else:
-        started = list(started_by_shell(found.text, path)) if path.endswith(".sh") else []
+        is_shell = path.endswith(".sh")
+        configs, its_own = [], list(configs_by_shell(found.text, path)) if is_shell else []
+        started = list(started_by_shell(found.text, path)) if is_shell else []
+    reading.configs.update(its_own)
+    for config in (*configs, *its_own):
+        if config in there:
+            reading.file(config, is_needed=True)
     reading.started.update(dict.fromkeys(started))
     yield from started
 
@@ -267,7 +299,7 @@ def _needed_by(reading: _Reading, path: str, there: Container[str]) -> Iterator[
 def configs_named_in(module: ast.Module, folders: Iterable[str]) -> Iterator[str]:
     """Where the configs may be that a script names in so many words."""
     for node in ast.walk(module):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(_CONFIGS):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(CONFIGS):
             name = node.value.replace("\\", "/")
             yield from dict.fromkeys(posixpath.normpath(folder + name) for folder in folders)
 

@@ -10,8 +10,11 @@ from collections.abc import Iterator
 
 from traindeck.services.scripts.imports import folder_of
 
+CONFIGS = (".yaml", ".yml", ".json")
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "{", "}", "then", "do", "else", "!", "if", "while"})
-_VARIABLE = re.compile(r"\$\{?[A-Za-z_0-9]+\}?/?|\$\(\s*(?:pwd|dirname[^)]*)\s*\)/?")
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_0-9]+\}?/?")
+_OWN_FOLDER = re.compile(r"\$\(\s*(?:pwd|dirname\s[^()`]*)\)|`\s*(?:pwd|dirname\s[^`]*)`")
+_GONE_TO = re.compile(r"\$\(\s*cd\s+([^()&;|]+?)\s*(?:&&|;)\s*pwd[^()]*\)")
 _STARTERS = frozenset({
     "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
     "subprocess.Popen", "subprocess.getoutput", "run", "call", "check_call", "check_output", "Popen", "system",
@@ -21,14 +24,29 @@ _STARTERS = frozenset({
 
 def started_by_shell(words: str, path: str) -> Iterator[str]:
     """The files that may be meant, below the code folder; what is not there is for the caller to drop."""
+    for command, folders in _of_shell(words, path):
+        yield from _of_command(command, folders)
+
+
+def configs_by_shell(words: str, path: str) -> Iterator[str]:
+    """Configuration files on its command lines, and those it gives a variable."""
+    for command, folders in _of_shell(words, path):
+        for word in command:
+            name = word.rpartition("=")[2]
+            if name.endswith(CONFIGS):
+                yield from (place for folder in folders if (place := _below(folder, name)))
+
+
+def _of_shell(words: str, path: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Each command, and the folders it may run in."""
     here = folder_of(path)
     folders = ["", here]
-    for line in _joined(words):
+    for line in _joined(_of_here(words)):
         for command in _commands(line):
             if command[0] == "cd" and len(command) > 1:
                 inside = _below(here, command[1])
                 folders += [f"{inside}/"] if inside else []
-            yield from _of_command(command, folders)
+            yield command, folders
 
 
 def started_by_python(module: ast.Module, path: str) -> Iterator[str]:
@@ -79,6 +97,12 @@ def _below(folder: str, word: str) -> str:
         word = word.partition("/")[2]
     place = posixpath.normpath(folder + word)
     return "" if place.startswith("..") or place in (".", "/") else place
+
+
+def _of_here(words: str) -> str:
+    """What a shell file asks for its own folder, as one variable: quoted or not, it is split at no blank."""
+    words = _OWN_FOLDER.sub("$HERE", words)
+    return _GONE_TO.sub(lambda found: found[1], words)
 
 
 def _joined(words: str) -> Iterator[str]:

@@ -15,13 +15,14 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QRadioButton,
+    QStackedWidget,
     QWidget,
 )
 
 from traindeck.domain.datasets.choice import ClassShare
 from traindeck.domain.storage.objects import names_a_service, size_words
-from traindeck.domain.texts import say, say_count
-from traindeck.ui.kit.cards import push_button
+from traindeck.domain.texts import say, say_count, say_list
+from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import number_box
@@ -116,6 +117,10 @@ class MiniDialog(QDialog):
         self.summary = label(wraps=True)
         self.notes = label("", "dim", wraps=True)
         self.table = class_table(say("Classes"))
+        self.empty = EmptyPage(say("No preview yet."), say("Select Preview to see what is kept of each class."))
+        self.seen = QStackedWidget()
+        self.seen.addWidget(self.empty)
+        self.seen.addWidget(self.table)
         self.look = push_button(say("&Preview"), form.look)
         self.make = push_button(say("&Create"), form.make)
         self.stop = push_button(say("Stop"), form.stop)
@@ -127,7 +132,7 @@ class MiniDialog(QDialog):
         self.percent.valueChanged.connect(lambda value: form.choose(percent=value))
         self.seed.textChanged.connect(lambda words: form.choose(seed=words))
         self.by_folder.toggled.connect(lambda wanted: form.choose(by_folder=wanted))
-        for field in (self.source, self.target, self.seed):
+        for field in (self.source, self.target, self.seed, self.per_class.lineEdit(), self.percent.lineEdit()):
             field.returnPressed.connect(form.look)
 
     def _lay_out(self) -> None:
@@ -153,7 +158,7 @@ class MiniDialog(QDialog):
         rows.addRow("", self.by_folder)
         foot = row_of(self.look, 1, self.stop, self.make, self.close_button)
         column_of(
-            rows, self.summary, self.notes, (self.table, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE
+            rows, self.summary, self.notes, (self.seen, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE
         )  # fmt: skip
 
     def _browse(self, field: QLineEdit, title: str) -> None:
@@ -190,6 +195,7 @@ class MiniDialog(QDialog):
         if state.plan is not self._shown:
             self._shown = state.plan
             show_classes(self.table, ClassRows(state.plan.classes, self.table) if state.plan else None)
+            self.seen.setCurrentWidget(self.table if state.plan else self.empty)
 
 
 def _field(words: str, name: str) -> QLineEdit:
@@ -211,9 +217,9 @@ def _notes(state: MiniState) -> list[str]:
         return []
     found = []
     if plan.layouts:
-        found.append(say("Layout: {layouts}", layouts=", ".join(say(one.title) for one in plan.layouts)))
+        found.append(say("Layout: {layouts}", layouts=say_list(one.title for one in plan.layouts)))
     if plan.indexes:
-        found.append(say("Classes from: {files}", files=", ".join(plan.indexes)))
+        found.append(say("Classes from: {files}", files=say_list(plan.indexes)))
     found += [say(note) for note in plan.notes]
     if plan.left:
         skipped = len(plan.left)

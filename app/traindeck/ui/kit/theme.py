@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QDir, QEvent, QObject, Qt, Signal
@@ -10,6 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QIcon, QPalet
 from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
 
 from traindeck.ui.kit.icons import drawn_icon, drawn_mark
+from traindeck.ui.kit.restyling import Restyling
 from traindeck.ui.kit.style_sheet import STYLE_SHEET
 from traindeck.viewmodels.shell.preferences import DARK, LIGHT, SYSTEM
 
@@ -81,7 +83,9 @@ class Theme(QObject):
         self._application = application
         self.chosen = chosen
         self._icons: dict[tuple[str, str], QIcon] = {}
-        self.colors = LIGHT_COLORS
+        self._mark = drawn_mark(LIGHT_COLORS["accent"], LIGHT_COLORS["on_accent"])
+        self._restyling = Restyling(application)
+        self.colors: Mapping[str, str] = LIGHT_COLORS
         QDir.setSearchPaths("theme", [str(images)])
         self._base_font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
         # What a name such as Sans Serif stands for here; as it is, any font of the list would come before it.
@@ -93,7 +97,7 @@ class Theme(QObject):
         application.styleHints().colorSchemeChanged.connect(self._follow)
 
     def choose(self, name: str) -> None:
-        """`light`, `dark`, or empty to follow the system."""
+        """`light`, `dark`, or empty to follow the system; in a full window it is in sight a few turns later."""
         self.chosen = name
         schemes = {LIGHT: Qt.ColorScheme.Light, DARK: Qt.ColorScheme.Dark}
         # Told to Qt as well, so that title bars and system dialogs agree.
@@ -108,7 +112,7 @@ class Theme(QObject):
         return self._icons[key]
 
     def program_icon(self) -> QIcon:
-        return drawn_mark(LIGHT_COLORS["accent"], LIGHT_COLORS["on_accent"])
+        return self._mark
 
     def color(self, name: str) -> QColor:
         return QColor(self.colors[name])
@@ -120,6 +124,7 @@ class Theme(QObject):
         return font
 
     def close(self) -> None:
+        self._restyling.close()
         self._application.styleHints().colorSchemeChanged.disconnect(self._follow)
 
     def _follow(self, scheme: Qt.ColorScheme) -> None:
@@ -128,14 +133,17 @@ class Theme(QObject):
 
     def _apply(self, system: Qt.ColorScheme) -> None:
         dark = self.chosen == DARK or (self.chosen == SYSTEM and system == Qt.ColorScheme.Dark)
-        self.colors = DARK_COLORS if dark else LIGHT_COLORS
+        colors = DARK_COLORS if dark else LIGHT_COLORS
+        self._restyling.change([partial(self._dress, colors), self.changed.emit])
+
+    def _dress(self, colors: Mapping[str, str]) -> None:
+        self.colors = colors
         # Taken off first: where one sheet replaces another, Qt styles every widget several times over.
         self._application.setStyleSheet("")
         self._application.setPalette(_palette(self.colors))
         bigger_by = {"small_pt": -1, "heading_pt": 1, "title_pt": 6}
         points = {name: max(6, self._base_font.pointSize() + more) for name, more in bigger_by.items()}
         self._application.setStyleSheet(STYLE_SHEET.substitute(self.colors, **points))
-        self.changed.emit()
 
 
 def set_role(widget: QWidget, role: str) -> None:

@@ -103,7 +103,7 @@ class ListModel(TitledModel, Generic[Row]):
         if role == Qt.ItemDataRole.TextAlignmentRole and column.is_number:
             return NUMBERS
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{column.title}: {column.words(self._shown[index.row()])}"
+            return say("{label}: {value}", label=column.title, value=column.words(self._shown[index.row()]))
         return None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:

@@ -197,6 +197,7 @@ def _words(lines: tuple[_Line, ...]) -> str:
 
 
 BEAT_MS = 1000
+_FIRST_BEAT_MS = 5000
 
 
 class UiThreadCollector(QObject):
@@ -209,9 +210,13 @@ class UiThreadCollector(QObject):
         self._beat = QTimer(self)
         self._beat.setInterval(BEAT_MS)
         self._beat.timeout.connect(self._collect)
-        self._beat.start()
+        # Later: while the window fills there is next to nothing to be found, and looking took longer than all else.
+        self._first = QTimer(self, singleShot=True, interval=_FIRST_BEAT_MS)
+        self._first.timeout.connect(self._beat.start)
+        self._first.start()
 
     def close(self) -> None:
+        self._first.stop()
         self._beat.stop()
         gc.unfreeze()
         gc.enable()

@@ -144,7 +144,8 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
             at = _nearest(line.xs, x)
             if at >= 0:
                 value = line.ys[at]
-                parts.append(f"{line.label}: {number_words(value) if math.isfinite(value) else '–'}")
+                shown = number_words(value) if math.isfinite(value) else "–"
+                parts.append(say("{label}: {value}", label=line.label, value=shown))
         self.words.setText(" · ".join(parts))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -24,6 +25,14 @@ class Panel:
     id: str
     title: str
     area: Qt.DockWidgetArea
+
+
+@runtime_checkable
+class InTwoParts(Protocol):
+    """A panel that is much work to make."""
+
+    def finish(self) -> None:
+        """The second part of it, if it is not there yet."""
 
 
 class Skeleton(QWidget):
@@ -72,7 +81,8 @@ class Docks(QObject):
         self._titles: dict[str, DockTitle] = {}
         self._makes: dict[str, Make] = {}
         self._due: list[str] = []
-        self._half_made: set[str] = set()
+        self._half_made: dict[str, QWidget] = {}
+        self._finished: set[str] = set()
         self._lost_keys_to = ""
         self._making = QTimer(self, singleShot=True, interval=0)
         self._making.timeout.connect(self._make_next)
@@ -92,22 +102,31 @@ class Docks(QObject):
             self._make_soon(panel_id)
 
     def prepare(self, panel_id: str) -> bool:
-        """Make what is in this dock, and no more; False: there is nothing to make, or it was made.
+        """A step of making what is in this dock, and no more; False: none is left, or nothing is to be made.
 
-        Putting it into its dock, where it is styled and laid out, costs as much again: in a turn of its own.
+        To make it, to give it its parent, which styles it, and to put it into its dock, which lays it out, cost as
+        much as each other: each in a turn of its own.
         """
         make = self._makes.get(panel_id)
-        if make is None or panel_id in self._half_made:
+        if make is None:
             return False
-        widget = make()
-        widget.setParent(self._window)  # which may go before it is in its dock
-        self._makes[panel_id] = lambda: widget
-        self._half_made.add(panel_id)
+        if (widget := self._half_made.get(panel_id)) is None:
+            widget = self._half_made[panel_id] = make()
+            self._makes[panel_id] = lambda: widget
+            self._window.destroyed.connect(widget.deleteLater)  # it may go before it has its parent
+        elif widget.parent() is None:
+            widget.setParent(self._window)
+        elif isinstance(widget, InTwoParts) and panel_id not in self._finished:
+            self._finished.add(panel_id)
+            widget.finish()
+        else:
+            return False
         return True
 
     def content(self, panel_id: str) -> QWidget:
         """What is in this dock; made now if it was not in sight yet."""
         if make := self._makes.pop(panel_id, None):
+            self._half_made.pop(panel_id, None)
             empty, focused = self._inside[panel_id], QApplication.focusWidget()
             self._put(panel_id, make())
             empty.deleteLater()

@@ -138,9 +138,9 @@ class MainWindow(QMainWindow):
         """What goes into this dock: made when it is in sight, or when it is asked for. The first one counts."""
         self._docks.provide(panel_id, make)
 
-    def prepare_panel(self, panel_id: str) -> None:
-        """Make what is in this dock, to be put into it in a later turn."""
-        self._docks.prepare(panel_id)
+    def prepare_panel(self, panel_id: str) -> bool:
+        """A step of making what is in this dock, to be put into it in a later turn; False: none is left."""
+        return self._docks.prepare(panel_id)
 
     def panel(self, panel_id: str) -> QWidget:
         """What is in this dock; made now if it was not in sight yet."""

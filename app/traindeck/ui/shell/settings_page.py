@@ -192,13 +192,16 @@ class SettingsPage(QWidget):
         self.none = sentence(say("No setting matches. Try another word, or clear the search."), "dim")
         self.rows = {setting.key: SettingRow(setting, preferences, tasks) for setting in SETTINGS}
         self._sections: list[tuple[SettingSection, QFrame]] = []
-        self._area = scrolling(self._column())
+        page = QWidget()
+        set_role(page, "page")
+        self._area = scrolling(page)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         head = QWidget()
         head.setMaximumWidth(_WIDTH)  # as wide as what it searches
         row_of((self.search, 1), self.take, self.keep, inside=head, margins=0, spacing=SPACE)
         top = row_of((head, 200), 1, margins=(2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE))
         column_of(top, (self._area, 1), inside=self, margins=0, spacing=0)
+        self._fill(page)
         self.setFocusProxy(self.search)
         show_words(self.outcome, "")
         self._filter("")
@@ -226,9 +229,9 @@ class SettingsPage(QWidget):
         if focused is not None and self._area.isAncestorOf(focused):
             self._area.ensureWidgetVisible(focused, 0, 4 * SPACE)
 
-    def _column(self) -> QWidget:
-        page, column = QWidget(), QWidget()
-        set_role(page, "page")
+    def _fill(self, page: QWidget) -> None:
+        """From the outside in: what is put into another parent later is styled once more, with all that is in it."""
+        column = QWidget()
         column.setMaximumWidth(_WIDTH)
         row_of((column, 200), 1, inside=page, margins=(2 * SPACE, 0, 2 * SPACE, 2 * SPACE))
         for section in SettingSection:
@@ -239,7 +242,6 @@ class SettingsPage(QWidget):
                 self._sections.append((section, card(say(section.value), inside)))
         cards = [frame for _, frame in self._sections]
         column_of(self.outcome, self.none, *cards, 1, inside=column, margins=0, spacing=2 * SPACE)
-        return page
 
     def _filter(self, typed: str) -> None:
         found = {setting.key for setting in matching_settings(typed)}

@@ -202,7 +202,7 @@ class ManyChangesPage(PropertyPage):
 
 def _failure_words(path: str, error: AppError) -> str:
     words = error.sentence()
-    return words if path in words else f"{path}: {words}"
+    return words if path in words else say("{where}: {problem}", where=path, problem=words)
 
 
 def _report_words(report: BulkReport) -> str:

@@ -71,7 +71,9 @@ class ObjectGeneralPage(ActingPage):
         named = [(say("Name"), path.name), (say("Folder"), str(path.parent)), (say("Bucket"), path.bucket)]
         self.name.show_facts(named)
         self.facts.show_facts(known)
-        lines = (f"{name}: {value}" for name, value in [(say("Address"), str(path)), *known])
+        lines = (
+            say("{label}: {value}", label=name, value=value) for name, value in [(say("Address"), str(path)), *known]
+        )
         self._copied = {"address": str(path), "md5": facts.md5, "all": "\n".join(lines)}
         self.copy_md5.setVisible(bool(facts.md5))
 

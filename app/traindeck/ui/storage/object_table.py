@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.object_facts import class_name
@@ -136,7 +136,7 @@ class ObjectModel(DropModel, TitledModel):
             return f"{self.headerData(index.column(), Qt.Orientation.Horizontal)}: {words}"
         row = self.shown(index)
         kind = say("Folder") if row is None or row.entry.path.is_folder else say("Object")
-        return f"{kind}: {words}"
+        return say("{label}: {value}", label=kind, value=words)
 
     def _is_cut(self, index: Index) -> bool:
         row = self.shown(index) if self._cut else None
@@ -194,6 +194,7 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         browser.rows.pointed.connect(self.select)
         browser.rows.topped.connect(self._show_at_top)
         self.verticalScrollBar().actionTriggered.connect(self._stay_here)
+        header.sectionPressed.connect(self._stay_here)
         self.selectionModel().selectionChanged.connect(self._on_selection)
 
     def ranges(self) -> Ranges:
@@ -218,11 +219,16 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         return self._browser.rows.top_wanted or (row.entry.path.key if row is not None else "")
 
     def _show_at_top(self, rank: int) -> None:
+        self.executeDelayedItemsLayout()  # without it there is no room yet to scroll in
         self.scrollTo(self._objects.index(rank, 0), QAbstractItemView.ScrollHint.PositionAtTop)
 
     def _stay_here(self, *_: object) -> None:
-        """Somebody scrolls: where the list was before does not matter any longer."""
+        """Somebody is at work here: where the list was before does not matter any longer."""
         self._browser.rows.top_wanted = ""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._stay_here()
+        super().mousePressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         first = max(0, self.rowAt(0))

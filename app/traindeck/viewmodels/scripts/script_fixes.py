@@ -26,6 +26,7 @@ from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.services.scripts.fix_files import AppliedFix, FixFiles
+from traindeck.services.scripts.rules.secrets import without_secrets
 from traindeck.viewmodels.ports import Stateful
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, Topic
 
@@ -193,7 +194,7 @@ class FixPreview(Stateful):
             self._fixes.scope.start(self._comparing, partial(self._compare, change), Repeat.REPLACE)
 
     async def _compare(self, change: ScriptChange) -> None:
-        lines = await self._fixes.disk.run(lambda _: difference(change))
+        lines = await self._fixes.disk.run(lambda _: _shown(change))
         if self.state.shown == change.path:
             self._become(lines=lines)
 
@@ -249,7 +250,7 @@ class FixPreview(Stateful):
             proposal = await self._fixes.disk.run(lambda _: _proposed(way, code))
             changes = proposal.changes
             shown = next((one for one in changes if one.path == self.state.shown), changes[0] if changes else None)
-            lines = await self._fixes.disk.run(lambda _: difference(shown) if shown is not None else ())
+            lines = await self._fixes.disk.run(lambda _: _shown(shown) if shown is not None else ())
         except AppError as error:
             self._become(is_reading=False, trouble=error, proposal=None, lines=(), ticked=frozenset(), left=())
             return
@@ -264,3 +265,8 @@ def _proposed(way: FixWay, code: ReadScripts) -> FixProposal:
     from traindeck.services.scripts.fixes.all_fixes import propose_together  # only where a fix is wanted
 
     return propose_together(way.fixes, code.tree, code.job)
+
+
+def _shown(change: ScriptChange) -> tuple[str, ...]:
+    """What is written is whole; on a screen that others see keys and passwords are hidden, as in the findings."""
+    return tuple(map(without_secrets, difference(change)))

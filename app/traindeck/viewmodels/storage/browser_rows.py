@@ -75,7 +75,7 @@ class BrowserRows(QObject):
         self._kept: tuple[int, ...] = ()
         self._target = ""
         self.top_wanted = ""
-        """What was at the top when this place was left, until it is found or somebody scrolls."""
+        """What was at the top when this place was left: in each order it is there, until somebody acts here."""
         self._invalidated = asyncio.Event()
         self._missed = asyncio.Event()
 
@@ -178,12 +178,11 @@ class BrowserRows(QObject):
         self._wanted = []
         self.replaced.emit()
         pointed, topped = arranged.targets
-        if topped is not None and self.top_wanted:
-            self.top_wanted = ""
-            self.topped.emit(topped)
         if pointed is not None:
-            self._target = ""
+            self._target = self.top_wanted = ""
             self.pointed.emit(pointed)
+        elif topped is not None and self.top_wanted:
+            self.topped.emit(topped)
 
     async def _find(self, index: ObjectIndex, begin: str) -> None:
         shown = self.shown

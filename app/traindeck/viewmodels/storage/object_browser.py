@@ -186,6 +186,8 @@ class ObjectBrowser(Stateful):
 
     def search(self, words: str) -> None:
         """Only what is named so, here and everywhere below; empty: the folder itself again."""
+        if words.strip() != self.state.look.search:
+            self.rows.top_wanted = ""
         self._show_as(replace(self.state.look, search=words.strip()))
         if words.strip():
             self._sweep()
@@ -229,6 +231,8 @@ class ObjectBrowser(Stateful):
 
     def _arrive(self, place: ObjectPath) -> None:
         self._is_started = True
+        if place != self.state.place:
+            self.rows.top_wanted = ""
         if place.bucket != self.state.place.bucket:
             self._listing = None
             self._scope.cancel(self._named("sweep"))

@@ -45,6 +45,20 @@ def test_a_backend_that_is_asked_for_is_that_of_npus() -> None:
 
 
 @pytest.mark.parametrize(
+    ("used", "written"),
+    [
+        ("from src.config import DEVICE\nms.set_context(device_target=DEVICE)", "DEVICE = {}\nOTHER = 'CPU'\n"),
+        ("from src import config\nms.set_device(config.DEVICE)", "DEVICE = {}\nOTHER = 'CPU'\n"),
+        ("from src.config import C\nms.set_context(device_target=C.device)", "class C:\n    device = {}\n"),
+    ],
+)
+def test_a_device_is_turned_where_it_is_written(used: str, written: str) -> None:
+    files = {BOOT: f"import mindspore as ms\n{used}\n", "src/config.py": written.format("'GPU'")}
+    found = fixed(MINDSPORE, files)
+    assert [(one.path, one.after) for one in found.changes] == [("src/config.py", written.format("'Ascend'").encode())]
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "# t.cuda() and torch.cuda",

@@ -7,6 +7,9 @@ import ast
 import pytest
 
 from support.fix_corpus import FOLDER, fix_case, fix_case_names, golden_of
+from support.script_folders import tree_of
+from traindeck.domain.scripts.script_job import ScriptJob
+from traindeck.services.scripts.fixes.all_fixes import propose, propose_together
 
 NAMES = fix_case_names()
 
@@ -37,3 +40,12 @@ def test_bytes_that_are_no_part_of_a_fix_stay() -> None:
     before, after = case.files["train.py"], case.fixed()[0]["train.py"]
     expected = before.replace(b"import torch\r\n", b"import torch\r\nimport torch_npu\r\n", 1)
     assert after == expected.replace(b".cuda()", b".npu()").replace(b"is_cuda", b"is_npu")
+
+
+def test_what_a_later_fix_does_is_not_left() -> None:
+    words = "import torch\nmodel = torch.nn.DataParallel(torch.nn.Linear(1, 1).cuda())\nx = torch.nn.apex\n"
+    tree = tree_of({"train.py": words}, "train.py")
+    alone = propose("ascend-pytorch", tree, ScriptJob())
+    assert any("DataParallel" in str(one.reason) for one in alone.not_fixed)
+    both = propose_together(["ascend-pytorch", "eight-cards-pytorch"], tree, ScriptJob())
+    assert not any("DataParallel" in str(one.reason) for one in both.not_fixed)

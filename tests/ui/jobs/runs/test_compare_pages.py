@@ -142,7 +142,7 @@ async def test_the_differences_are_stepped_through_side_by_side_and_one_below_th
         diff = CodeDiff(first.id, second.id, cloud.service, cloud.scope)
         view = CodeDiffView(diff, theme)
         qtbot.addWidget(view)
-        view.resize(1000, 300)
+        view.resize(1000, 240)
         view.show()
         diff.load()
         await until(lambda: bool(diff.state.lines))
@@ -154,6 +154,7 @@ async def test_the_differences_are_stepped_through_side_by_side_and_one_below_th
         assert view.lines.right.textCursor().block().text() == "changed too"
         view.before.click()
         assert view.lines.right.textCursor().block().text() == "changed"
+        await until(lambda: view.lines.right.verticalScrollBar().maximum() >= 3)  # laid out
         view.lines.right.verticalScrollBar().setValue(3)
         assert view.lines.left.verticalScrollBar().value() == 3
         view.unified.click()

@@ -10,7 +10,7 @@ from traindeck.domain.texts import Text, count_text, text
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, amber, green, levels, red
 from traindeck.services.jobs.code.code_tree import CodeTree
 from traindeck.services.scripts.rules.shell_files import crlf_words
-from traindeck.services.scripts.script_tree import REQUIREMENTS
+from traindeck.services.scripts.script_tree import REQUIREMENT_NAMES, REQUIREMENTS
 
 _MOST_READ = 1 << 20
 _MOST_SCRIPTS = 200
@@ -81,8 +81,10 @@ def _without(tree: CodeTree) -> list[CheckAnswer]:
         return [
             amber(fact, text("Nothing of it is installed. Check “ignore” and the ignore files."), file=REQUIREMENTS)
         ]
-    if tree.holds("requirements.txt"):
-        return [green(text("requirements.txt is not installed by the service; {file} would be.", file=REQUIREMENTS))]
+    other = next((name for name in REQUIREMENT_NAMES if tree.holds(name)), "")
+    if other:
+        fact = text("ModelArts installs {other} too; the Lab installs {file} alone.", other=other, file=REQUIREMENTS)
+        return [green(fact)]
     return []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from traindeck.domain.jobs.choices import Flavor
-from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.jobs.job_spec import JobSpec, wire_value
 from traindeck.domain.scripts.script_job import AcceleratorKind, ScriptJob
 
 _KINDS = {"Ascend": AcceleratorKind.ASCEND, "GPU": AcceleratorKind.GPU, "CPU": AcceleratorKind.CPU}
@@ -36,7 +36,7 @@ def script_job_of(spec: JobSpec, flavor: Flavor | None = None, *, is_rehearsal: 
         nodes=spec.nodes,
         inputs=spec.inputs,
         outputs=spec.outputs,
-        parameters=tuple(name for name, _ in spec.parameters),
+        parameters=tuple((name, wire_value(value)) for name, value in spec.parameters),
         environment=tuple(name for name, _ in spec.environment),
         mounts=tuple(volume.mount for volume in spec.volumes if volume.mount),
         reaches_internet=False if is_public else None,

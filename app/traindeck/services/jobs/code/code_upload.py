@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -112,7 +113,7 @@ class _Upload:
     may_copy: bool = True
     etags: dict[str, str] = field(default_factory=dict)
     """What the service must say of each file of the folder."""
-    told_at: float = -_TOLD_S
+    told_at: float = -math.inf
 
     async def send(self) -> None:
         await self._find_known()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from traindeck.domain.scripts.fixes import FixProposal, ScriptChange, ScriptFix
+from traindeck.domain.scripts.fixes import FixProposal, NotFixed, ScriptChange, ScriptFix
 from traindeck.domain.scripts.script_job import ScriptJob
+from traindeck.domain.texts import Text
 from traindeck.services.scripts.script_tree import ScriptTree, script_file
 
 _MODULES = {
@@ -35,20 +36,41 @@ def propose(fix: str, tree: ScriptTree, job: ScriptJob) -> FixProposal:
 
 def propose_together(fixes: Sequence[str], tree: ScriptTree, job: ScriptJob) -> FixProposal:
     """One fix after the other, as one proposal under the name of the first."""
-    found = [propose(fixes[0], tree, job)]
-    for fix in fixes[1:]:
-        tree = _changed(tree, found[-1])
+    found: list[FixProposal] = []
+    trees: list[ScriptTree] = []  # as each fix leaves it
+    for fix in fixes:
         found.append(propose(fix, tree, job))
+        tree = _changed(tree, found[-1]) if found[-1].changes else tree
+        trees.append(tree)
     before: dict[str, bytes | None] = {}
     after: dict[str, bytes | None] = {}
     for change in (change for one in found for change in one.changes):
         before.setdefault(change.path, change.before)
         after[change.path] = change.after
     changes = tuple(ScriptChange(path, before[path], after[path]) for path in before if before[path] != after[path])
-    # What a later fix did is left no more; its lines count from the file as an earlier one left it.
-    left = tuple(dict.fromkeys(rest for one in found for rest in one.not_fixed))
+    # Lines count from the file as an earlier fix left it.
+    left = tuple(
+        dict.fromkeys(
+            rest
+            for one, there in zip(found, trees, strict=True)
+            if one.not_fixed
+            for rest in _without(one.not_fixed, _done_later(one.fix, there, tree, job))
+        )
+    )
     boot = next((one.boot for one in reversed(found) if one.boot), "")
     return FixProposal(found[0].fix, found[0].words, changes, left, boot)
+
+
+def _done_later(fix: ScriptFix, there: ScriptTree, end: ScriptTree, job: ScriptJob) -> frozenset[tuple[str, Text]]:
+    """What a fix leaves to the user, and a later one has done: it is said where that fix ended, and no more then."""
+    if there is end:
+        return frozenset()
+    then, now = ({(rest.file, rest.reason) for rest in propose(fix, each, job).not_fixed} for each in (there, end))
+    return frozenset(then - now)
+
+
+def _without(left: Iterable[NotFixed], done: frozenset[tuple[str, Text]]) -> Iterator[NotFixed]:
+    return (rest for rest in left if (rest.file, rest.reason) not in done)
 
 
 def _changed(tree: ScriptTree, proposal: FixProposal) -> ScriptTree:

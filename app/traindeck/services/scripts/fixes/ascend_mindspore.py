@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 import libcst as cst
 
@@ -17,7 +18,9 @@ from traindeck.domain.scripts.script_job import ScriptJob
 from traindeck.domain.texts import text
 from traindeck.services.scripts.fixes.config_lines import device_lines
 from traindeck.services.scripts.fixes.sources import Rewriter, Source, is_used, proposal, python_files
-from traindeck.services.scripts.script_tree import ScriptTree
+from traindeck.services.scripts.rules.neighbours import Neighbours
+from traindeck.services.scripts.rules.source_view import SourceView
+from traindeck.services.scripts.script_tree import ScriptFile, ScriptTree
 
 _OTHER = ("GPU", "CPU")
 _CONTEXTS = (
@@ -39,25 +42,50 @@ def proposed(fix: ScriptFix, tree: ScriptTree, job: ScriptJob) -> FixProposal:
     files = list(python_files(tree))
     if not is_used(files, "mindspore"):
         return FixProposal(fix, FIX_WORDS[fix], ())
-    found = proposal(fix, files, _turned, ("mindspore", "device", "GPU", "CPU"))
+    targets = _targets(tree, files)
+
+    def turned(source: Source) -> str:
+        return _turned(source, frozenset(targets.get(source.path, ())))
+
+    found = proposal(fix, files, turned, ("mindspore", "device", "GPU", "CPU"))
     rest = tuple(device_lines(tree, re.compile(r"\bGPU\b")))
     return FixProposal(found.fix, found.words, found.changes, found.not_fixed + rest)
 
 
-def _turned(source: Source) -> str:
-    if not source.imports("mindspore") and "device_target" not in source.text:
+def _turned(source: Source, targets: frozenset[str]) -> str:
+    if not targets and not source.imports("mindspore") and "device_target" not in source.text:
         return source.text
-    turning = _Turning(source, frozenset(_names_of_targets(source.tree)))
+    turning = _Turning(source, targets)
     module = turning.rewritten()
     _look(source)
     return module.code if turning.has_changed else source.text
 
 
-def _names_of_targets(tree: ast.Module) -> Iterator[str]:
-    """Names that are handed over as the device: what is put into them is one."""
+def _targets(tree: ScriptTree, files: Iterable[ScriptFile]) -> Mapping[str, set[str]]:
+    """By file, names that are handed over as the device: what is put into them is one, also in another file."""
+    found: dict[str, set[str]] = defaultdict(set)
+    neighbours = Neighbours(tree, lambda path: SourceView.of(tree.files[path]), tuple)
+    for file in files:
+        if file.module is None or not any(word in file.text for word in ("device_target", "set_device")):
+            continue
+        view = neighbours.view(file.path)
+        for name in _handed_over(file.module):
+            place = neighbours.defined(view, name)
+            if place is not None:
+                found[place.view.path].add(place.name.rpartition(".")[2])
+            elif "." not in name:
+                found[file.path].add(name)
+    return found
+
+
+def _handed_over(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "device_target" and isinstance(node.value, ast.Name):
-            yield node.value.id
+        values: list[ast.expr] = []
+        if isinstance(node, ast.keyword) and node.arg == "device_target":
+            values = [node.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "set_device":
+            values = node.args[:1]
+        yield from (ast.unparse(value) for value in values if isinstance(value, ast.Name | ast.Attribute))
 
 
 class _Turning(Rewriter):

@@ -1,8 +1,8 @@
 """PyTorch on an NPU: `torch.cuda` becomes `torch.npu`, in every place where that is known to be the same.
 
 What torch_npu has under `torch.npu`, how devices, back ends and mixed precision are called there, and that importing
-`transfer_to_npu` replaces all of it while the script runs: "Ascend Extension for PyTorch: manual migration" and
-"automatic migration" (hiascend.com), and the API list of torch_npu.
+`transfer_to_npu` replaces all of it while the script runs: "手工迁移" and "自动迁移" (PyTorch 训练模型迁移调优指南,
+hiascend.com), in English "Automatic Migration" (MindStudio), and the API list of torch_npu.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TensorFlow 1.x on an NPU: each session gets a configuration with the optimizer that hands its graph to the NPU.
 
-How a session is configured for Ascend, and the package `npu_bridge` that the Ascend engines bring: "TensorFlow 1.15
-model porting: sess.run porting" and "Session configuration" (hiascend.com).
+How a session is configured for Ascend, and the package `npu_bridge` that the Ascend engines bring: "迁移思路" ("Porting
+Principle") and "sess.run迁移" (TensorFlow 1.15 模型迁移, hiascend.com).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """MindSpore on all cards of a node: each process computes on its own card, with its own share of the data.
 
-`init`, `set_auto_parallel_context`, `num_shards` and `shard_id`: "MindSpore: distributed parallel training example
-(Ascend)" and the API documents (mindspore.cn). That Ascend engines start the boot file once for each card and set
-RANK_SIZE, RANK_ID and DEVICE_ID: "ModelArts: environment variables in a training container".
+`init`, `set_auto_parallel_context`, `num_shards`, `shard_id`: "Distributed Parallel Training Example (Ascend)" and the
+API documents (mindspore.cn). That Ascend engines start the boot file once for each card, with RANK_SIZE, RANK_ID and
+the number of the card: "Starting Training Using a Preset Image's Boot File" (ModelArts). The page calls that number
+ASCEND_DEVICE_ID; containers have it as DEVICE_ID, too, which is what scripts of MindSpore read.
 """
 
 from __future__ import annotations

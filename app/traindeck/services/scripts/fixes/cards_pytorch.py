@@ -1,9 +1,9 @@
 """PyTorch on all cards: one process for each, gradients averaged between them, each with its share of the data.
 
-`DistributedDataParallel`, `DistributedSampler.set_epoch` and saving from one process: "PyTorch: getting started with
-distributed data parallel" (pytorch.org); `hccl` as the back end: "Ascend Extension for PyTorch: manual migration".
-Ascend engines start the boot file once for each card, with RANK_SIZE, RANK_ID and DEVICE_ID: "ModelArts: environment
-variables in a training container"; torchrun sets WORLD_SIZE, RANK and LOCAL_RANK.
+`DistributedDataParallel`, `DistributedSampler.set_epoch` and saving from one process: "Getting Started with Distributed
+Data Parallel" (PyTorch tutorials); `hccl` as the back end: "迁移单卡脚本为多卡脚本" (PyTorch 模型迁移, CANN). Engines
+for Ascend start the boot file once for each card, with RANK_SIZE, RANK_ID and the number of the card: "Starting
+Training Using a Preset Image's Boot File" (ModelArts); torchrun sets WORLD_SIZE, RANK and LOCAL_RANK.
 """
 
 from __future__ import annotations

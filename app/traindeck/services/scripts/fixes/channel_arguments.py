@@ -1,7 +1,7 @@
 """Arguments for the folders that the platform passes: `--data_url` and `--train_url`, or what the job calls them.
 
 An argument of the script that already means such a folder gets the other name beside its own, so that what reads it
-stays as it is. Names and form of these arguments: "ModelArts: developing code for training with a preset image".
+stays as it is. Names and form of these arguments: "Developing Code for Training Using a Preset Image" (ModelArts).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Lines that copy: data from OBS before the training, results to OBS after it; folders of this machine stay.
 
-`moxing.file.copy_parallel` and that only jobs of ModelArts have MoXing: "ModelArts: using MoXing Framework".
+`moxing.file.copy_parallel`, and that jobs and notebooks of ModelArts have MoXing: "MoXing Framework Functions"; images
+of one's own install it: "How Do I Install MoXing for a Custom Image of a Training Job?" (ModelArts FAQs).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A file that the platform starts in the place of the user's script, which stays as it is.
 
 What the platform passes, where `pip-requirements.txt` is looked for and how processes are started on each kind of
-machine: "ModelArts: developing code for training with a preset image" (support.huaweicloud.com).
+machine: "Developing Code for Training Using a Preset Image" and "Starting Training Using a Preset Image's Boot File"
+(ModelArts User Guide).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Scripts that end with "unrecognized arguments" where the platform adds some: they take what they do not know.
 
-That ModelArts may add arguments, and `parse_known_args` as the cure: "ModelArts: developing code for training with a
-preset image" (support.huaweicloud.com). The ways of the libraries: argparse (docs.python.org), "absl.app.run" with
-`flags_parser` and `known_only`, "click: forwarding unknown options", "HfArgumentParser" and its remaining strings.
+That ModelArts may add arguments, and `parse_known_args` as the cure: "ModelArts Training Job Failed to Parse Parameters
+and an Error Is Displayed in the Log" (ModelArts Troubleshooting). The ways of the libraries: argparse
+(docs.python.org), "absl.app.run" with `flags_parser` and `known_only`, "Forwarding Unknown Options" (click),
+"HfArgumentParser" and its remaining strings.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from traindeck.services.scripts.reading.values import (
     Scope,
     is_plain,
     method_call,
+    named_table,
+    path_call,
     pure_call,
 )
 
@@ -114,10 +116,10 @@ class Calls(Expressions):
             return PartialValue(made.values[0], made.values[1:], made.named)
         if last in ("OrderedDict", "defaultdict") and len(made.values) <= 1:
             return pure_call("dict", made.values, made.named)
-        if last in ("Path", "PurePath", "PurePosixPath") and len(made.values) == 1 and isinstance(made.values[0], str):
-            return made.values[0]
-        if name == "os.path.join" and made.values and all(isinstance(one, str) for one in made.values):
-            return _joined([str(one) for one in made.values])
+        if (path := path_call(name, made.values)) is not UNKNOWN:
+            return path
+        if made.is_whole and (table := named_table(name, made.values, made.named)) is not UNKNOWN:
+            return table
         handler = self.libraries.get(last)
         if handler is not None:
             return handler(made, function)
@@ -213,10 +215,3 @@ def _decorators(function: FunctionValue) -> Iterator[str]:
     node = function.node
     if not isinstance(node, ast.Lambda):
         yield from (ast.unparse(one) for one in node.decorator_list)
-
-
-def _joined(parts: list[str]) -> str:
-    found = ""
-    for part in parts:
-        found = part if part.startswith("/") or not found else f"{found.rstrip('/')}/{part}"
-    return found

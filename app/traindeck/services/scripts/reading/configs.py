@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from traindeck.domain.scripts.arguments import ArgumentKind, ArgumentSource, ScriptArgument
+from traindeck.services.scripts.reading.hydra_configs import OWN
 from traindeck.services.scripts.reading.kinds import kind_of_value
 from traindeck.services.scripts.reading.values import UNKNOWN
 from traindeck.services.scripts.script_tree import ScriptFile, ScriptTree
+from traindeck.services.scripts.started_files import CONFIGS
 
-_ENDS = (".yaml", ".yml", ".json")
 _MOST_NAMES = 500
 
 
@@ -26,15 +27,15 @@ class ConfigEntry:
 
 
 def configs_named(tree: ScriptTree, modules: Iterable[ast.Module]) -> Iterator[ScriptFile]:
-    """Those that the scripts name in so many words."""
+    """Those that the scripts, or the shell files that start them, name in so many words."""
     words = {
         node.value.replace("\\", "/").rpartition("/")[2]
         for module in modules
         for node in ast.walk(module)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(_ENDS)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(CONFIGS)
     }
     for path, found in tree.files.items():
-        if path.endswith(_ENDS) and path.rpartition("/")[2] in words:
+        if path.endswith(CONFIGS) and (path in tree.configs or path.rpartition("/")[2] in words):
             yield found
 
 
@@ -76,6 +77,23 @@ def dictionary_of(config: ScriptFile) -> object:
     """As a script sees it that loads it."""
     entries = entries_of(config)
     return {one.name: one.value for one in entries} if entries else UNKNOWN
+
+
+def is_alone(config: ScriptFile) -> bool:
+    """It is all that Hydra reads: `defaults` names no other config."""
+    return all(one.value in ([], ["_self_"]) for one in entries_of(config) if one.name == "defaults")
+
+
+def arguments_of_hydra(config: ScriptFile) -> Iterator[ScriptArgument]:
+    """They are there, but no running parameter can say them: it would be an option, and Hydra ends at those."""
+    for one in entries_of(config):
+        if one.name not in OWN:
+            kind = ArgumentKind.UNKNOWN if one.value is UNKNOWN else kind_of_value(one.value)
+            default = None if one.value is UNKNOWN else one.value
+            yield ScriptArgument(
+                one.name, (), kind, default, file=config.path, line=one.line, is_sure=False, dest=one.name,
+                source=ArgumentSource.CONFIG,
+            )  # fmt: skip
 
 
 def arguments_of(config: ScriptFile, *, is_told: bool) -> Iterator[ScriptArgument]:

@@ -1,17 +1,18 @@
-"""What the expressions of a script are worth, with names, calls and what libraries make of them."""
+"""What expressions are worth as statements are followed: names, and what libraries make of calls."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from traindeck.services.scripts.reading.calls_made import CallMade, Handled, LibraryCall
+from traindeck.services.scripts.reading.constants import Constants
 from traindeck.services.scripts.reading.relevance import Relevance
 from traindeck.services.scripts.reading.values import (
     MOST_ITEMS,
-    MOST_LETTERS,
     UNKNOWN,
+    Begins,
     BuiltMethod,
     ClassValue,
     EnumMember,
@@ -20,16 +21,12 @@ from traindeck.services.scripts.reading.values import (
     InstanceValue,
     MethodValue,
     ModuleValue,
+    NamedTable,
     Scope,
     binary,
-    compared,
     is_key,
     is_plain,
-    is_same,
     is_true,
-    item,
-    slice_of,
-    unary,
 )
 from traindeck.services.scripts.script_tree import ScriptTree
 
@@ -46,7 +43,7 @@ class AboveValue:
 
 
 @dataclass(eq=False)
-class Expressions:
+class Expressions(Constants[Scope]):
     tree: ScriptTree
     relevance: Relevance
     libraries: Mapping[str, LibraryCall]
@@ -71,113 +68,33 @@ class Expressions:
         """What a call gives back."""
         raise NotImplementedError
 
-    def value(self, node: ast.expr, scope: Scope) -> object:
+    def value(self, node: ast.expr, where: Scope) -> object:
         self._steps += 1
         if self.is_over:
             return UNKNOWN
+        if isinstance(node, ast.NamedExpr):
+            found = self.value(node.value, where)
+            self.assign(node.target, found, where)
+            return found
+        found = super().value(node, where)
+        # No parser can do anything with the beginning of a text.
+        return UNKNOWN if isinstance(found, Begins) else found
+
+    def asked(self, node: ast.expr, where: Scope) -> object:
         match node:
-            case ast.Constant(value=value):
-                return value
             case ast.Name(id=name):
-                return scope.get(name)
+                return where.get(name)
             case ast.Attribute(value=of, attr=name):
-                return self._attribute(self.value(of, scope), name)
+                return self._attribute(self.value(of, where), name)
             case ast.Call():
-                return self.found_call(node, scope)
-            case ast.List(elts=parts):
-                return self._items(parts, scope)
-            case ast.Tuple(elts=parts):
-                return tuple(self._items(parts, scope))
-            case ast.Set(elts=parts):
-                items = self._items(parts, scope)
-                return set(items) if all(map(is_key, items)) else UNKNOWN
-            case ast.Dict(keys=keys, values=values):
-                return self._dictionary(keys, values, scope)
-            case ast.BinOp(left=left, op=kind, right=right):
-                return binary(kind, self.value(left, scope), self.value(right, scope))
-            case ast.UnaryOp(op=kind, operand=operand):
-                return unary(kind, self.value(operand, scope))
-            case ast.BoolOp(op=kind, values=parts):
-                return self._either(isinstance(kind, ast.Or), parts, scope)
-            case ast.Compare(left=left, ops=[kind], comparators=[right]):
-                return compared(kind, self.value(left, scope), self.value(right, scope))
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                known = is_true(self.value(test, scope))
-                if known is not None:
-                    return self.value(body if known else orelse, scope)
-                return self._merged([self.value(body, scope), self.value(orelse, scope)])
-            case ast.Subscript(value=of, slice=ast.Slice() as part):
-                ends = [None if end is None else self.value(end, scope) for end in (part.lower, part.upper, part.step)]
-                return slice_of(self.value(of, scope), ends)
-            case ast.Subscript(value=of, slice=key):
-                return item(self.value(of, scope), self.value(key, scope))
-            case ast.JoinedStr(values=parts):
-                return self._words(parts, scope)
-            case ast.NamedExpr(target=target, value=inner):
-                found = self.value(inner, scope)
-                self.assign(target, found, scope)
-                return found
+                return self.found_call(node, where)
             case ast.Lambda():
-                return FunctionValue(node, scope)
+                return FunctionValue(node, where)
             case ast.ListComp(elt=element, generators=[one]) | ast.GeneratorExp(elt=element, generators=[one]):
-                return self._comprehended(element, one, scope)
+                return self._comprehended(element, one, where)
             case ast.SetComp(elt=element, generators=[one]):
-                return self._comprehended(element, one, scope)
-            case ast.Await(value=inner) | ast.Starred(value=inner):
-                return self.value(inner, scope)
+                return self._comprehended(element, one, where)
         return UNKNOWN
-
-    def _items(self, parts: list[ast.expr], scope: Scope) -> list[object]:
-        found: list[object] = []
-        for part in parts:
-            if isinstance(part, ast.Starred):
-                many = self.value(part.value, scope)
-                found += list(many) if isinstance(many, list | tuple | set | dict) else [UNKNOWN]
-                if len(found) > MOST_ITEMS:
-                    return [UNKNOWN]
-            else:
-                found.append(self.value(part, scope))
-        return found
-
-    def _dictionary(self, keys: list[ast.expr | None], values: list[ast.expr], scope: Scope) -> object:
-        found: dict[object, object] = {}
-        for key, value in zip(keys, values, strict=True):
-            made = self.value(value, scope)
-            if key is None:
-                if not isinstance(made, dict):
-                    return UNKNOWN
-                found |= made
-                continue
-            name = self.value(key, scope)
-            if not (is_key(name) or isinstance(name, External)):
-                return UNKNOWN
-            found[name] = made
-        return found
-
-    def _either(self, is_or: bool, parts: list[ast.expr], scope: Scope) -> object:
-        found: object = UNKNOWN
-        for part in parts:
-            found = self.value(part, scope)
-            known = is_true(found)
-            if known is None:
-                return UNKNOWN
-            if known is is_or:
-                return found
-        return found
-
-    def _words(self, parts: list[ast.expr], scope: Scope) -> object:
-        found = ""
-        for part in parts:
-            if isinstance(part, ast.FormattedValue):
-                one = self.value(part.value, scope)
-                if part.format_spec is not None or part.conversion != -1 or not is_plain(one):
-                    return UNKNOWN
-                found += str(one)
-                if len(found) > MOST_LETTERS:
-                    return UNKNOWN
-            elif isinstance(part, ast.Constant):
-                found += str(part.value)
-        return found
 
     def _comprehended(self, element: ast.expr, one: ast.comprehension, scope: Scope) -> object:
         rounds = self._rounds(self.value(one.iter, scope))
@@ -206,6 +123,8 @@ class Expressions:
                 if of.is_enum and name in of.names:
                     return EnumMember(name, of.names[name])
                 return of.find(name)
+            case NamedTable() if name in of:
+                return of[name]
             case EnumMember(name=own, value=value):
                 return own if name == "name" else value if name == "value" else UNKNOWN
             case AboveValue(of=instance, kind=kind):
@@ -236,6 +155,8 @@ class Expressions:
                     owner.scope.names[name] = value
                 elif isinstance(owner, Handled):
                     owner.assign(name, value)
+                elif isinstance(owner, NamedTable) and len(owner) < MOST_ITEMS:
+                    owner[name] = value
             case ast.Subscript(value=of, slice=key):
                 table, name_in = self.value(of, scope), self.value(key, scope)
                 if isinstance(table, dict) and is_key(name_in) and len(table) < MOST_ITEMS:
@@ -252,9 +173,10 @@ class Expressions:
             return list(many)
         return None
 
-    def _merged(self, values: list[object]) -> object:
-        first = values[0]
-        if all(is_same(first, one) for one in values[1:]):
-            return first
+    def one_of(self, values: Sequence[object]) -> object:
+        """What a library made counts, whichever way was gone."""
+        found = super().one_of(values)
+        if found is not UNKNOWN:
+            return found
         made = [one for one in values if not is_plain(one) and one is not UNKNOWN and not isinstance(one, External)]
         return made[0] if made else UNKNOWN

@@ -27,6 +27,17 @@ UNKNOWN: Final = UnknownValue()
 
 
 @dataclass(frozen=True, slots=True)
+class Begins:
+    """A text or a path of which only the beginning is known."""
+
+    text: str
+
+
+class NamedTable(dict[object, object]):
+    """A table whose entries are read as attributes: `cfg.lr`."""
+
+
+@dataclass(frozen=True, slots=True)
 class External:
     """Something that is not in the code folder, by its whole name."""
 
@@ -177,6 +188,14 @@ _METHODS: Mapping[type, frozenset[str]] = {
     tuple: frozenset({"index"}),
     set: frozenset({"add", "copy", "union"}),
 }  # fmt: skip
+_OF_PATHS = frozenset({"joinpath", "as_posix", "resolve", "absolute", "expanduser"})
+_JOIN = frozenset({"os.path.join", "posixpath.join"})
+_SAME = frozenset({"builtins.str", "os.fspath", "os.path.expandvars", "os.path.normpath"})
+_TABLES = frozenset({
+    "easydict.EasyDict", "addict.Dict", "munch.Munch", "munch.DefaultMunch", "ml_collections.ConfigDict",
+    "types.SimpleNamespace", "argparse.Namespace",
+})  # fmt: skip
+_PATHS = frozenset({"Path", "PurePath", "PurePosixPath"})
 _FAULTS = (
     TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError, MemoryError,
 )  # fmt: skip
@@ -211,7 +230,56 @@ def bounded(value: object) -> object:
     return value
 
 
+def beginning(words: str) -> object:
+    return Begins(words) if words else UNKNOWN
+
+
+def joined(parts: Sequence[object]) -> object:
+    """As os.path.join does, as far as the parts are known."""
+    words = ""
+    for part in parts:
+        if isinstance(part, Begins):
+            return Begins(_glued(words, part.text))
+        if not isinstance(part, str):
+            return beginning(words and words.rstrip("/") + "/")
+        words = _glued(words, part)
+    return bounded(words)
+
+
+def _glued(words: str, more: str) -> str:
+    return more if more.startswith("/") or not words else f"{words.rstrip('/')}/{more}"
+
+
+def _known_in_part(kind: ast.operator, left: object, right: object) -> object:
+    """Of texts, where one side of them is not known."""
+    if isinstance(kind, ast.Div) and isinstance(left, str | Begins):
+        return joined([left, right])
+    if isinstance(kind, ast.Add) and isinstance(left, Begins):
+        return left
+    if isinstance(kind, ast.Add) and isinstance(left, str):
+        return beginning(left + right.text if isinstance(right, Begins) else left)
+    if isinstance(kind, ast.Mod) and isinstance(left, str):
+        return _filled(left, "%s", right if isinstance(right, tuple) else (right,))
+    return UNKNOWN
+
+
+def _filled(words: str, mark: str, values: Sequence[object]) -> object:
+    """As far as the values are known that stand where the mark does."""
+    found = ""
+    for value in values:
+        before, has_mark, after = words.partition(mark)
+        if not has_mark or mark[0] in before or not isinstance(value, str | Begins):
+            break
+        if isinstance(value, Begins):
+            return beginning(found + before + value.text)
+        found, words = found + before + value, after
+    return beginning(found + words.partition(mark[0])[0])
+
+
 def binary(kind: ast.operator, left: object, right: object) -> object:
+    is_path = isinstance(kind, ast.Div) and isinstance(left, str)
+    if is_path or (isinstance(left, str | Begins) and not (is_plain(left) and is_plain(right))):
+        return _known_in_part(kind, left, right)
     if not (is_plain(left) and is_plain(right)) or not _is_small(kind, left, right):
         return UNKNOWN
     try:
@@ -287,10 +355,38 @@ def pure_call(name: str, values: list[object], named: dict[str, object]) -> obje
         return UNKNOWN
 
 
+def path_call(name: str, values: list[object]) -> object:
+    """What puts paths together, or leaves them what they are, by its whole name."""
+    if not values or not isinstance(values[0], str | Begins):
+        return UNKNOWN
+    if name in _JOIN or name.rpartition(".")[2] in _PATHS:
+        return joined(values)
+    return values[0] if name in _SAME else UNKNOWN
+
+
+def named_table(name: str, values: list[object], named: dict[str, object]) -> object:
+    """What makes one, by its whole name: of a table, of names, or of nothing yet."""
+    first = values[0] if values else {}
+    if name not in _TABLES or len(values) > 1 or not isinstance(first, dict):
+        return UNKNOWN
+    made = {**first, **named}
+    return NamedTable({
+        key: named_table(name, [one], {}) if isinstance(one, dict) and not isinstance(one, NamedTable) else one
+        for key, one in made.items()
+    })  # fmt: skip
+
+
+def entry_of(table: object, name: str) -> object:
+    return table.get(name, UNKNOWN) if isinstance(table, NamedTable) else UNKNOWN
+
+
 def method_call(of: object, name: str, values: list[object], named: dict[str, object]) -> object:
     """A method of plain data; lists and dictionaries change as they do in the script."""
     if name == "format" and isinstance(of, str):
-        return _formatted(of, values, named)
+        found = _formatted(of, values, named)
+        return _filled(of, "{}", values) if found is UNKNOWN else found
+    if name in _OF_PATHS and isinstance(of, str | Begins):
+        return joined([of, *values]) if name == "joinpath" else of
     known = next((names for kind, names in _METHODS.items() if isinstance(of, kind)), frozenset())
     if name not in known or (isinstance(of, str) and not all(is_plain(one) for one in (*values, *named.values()))):
         return UNKNOWN
@@ -334,7 +430,7 @@ def is_true(value: object) -> bool | None:
 
 
 def is_same(one: object, other: object) -> bool:
-    if one is other:
+    if one is other or (isinstance(one, Begins) and one == other):
         return True
     return is_plain(one) and is_plain(other) and type(one) is type(other) and one == other
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from traindeck.services.scripts.imports import LocalImport, files_of, folder_of
+from traindeck.services.scripts.imports import LocalImport
 from traindeck.services.scripts.reading.calls import Calls, Returned
 from traindeck.services.scripts.reading.values import (
     UNKNOWN,
@@ -17,7 +17,6 @@ from traindeck.services.scripts.reading.values import (
     ModuleValue,
     Scope,
     is_plain,
-    is_true,
 )
 
 
@@ -98,7 +97,7 @@ class Walker(Calls):
         return None
 
     def _run_if(self, statement: ast.If, scope: Scope) -> Returned | None:
-        known = is_true(self.value(statement.test, scope))
+        known = self.truth(statement.test, scope)
         if known is not None:
             return self.run(statement.body if known else statement.orelse, scope)
         return self._doubtful([statement.body, statement.orelse], scope)
@@ -118,7 +117,7 @@ class Walker(Calls):
         merged = dict(before)
         for name in dict.fromkeys(name for names in after for name in names):
             values = [names[name] for names in after if name in names]
-            merged[name] = self._merged(values)
+            merged[name] = self.one_of(values)
         scope.names = merged
         return ended
 
@@ -201,11 +200,4 @@ class Walker(Calls):
                 scope.names[name] = UNKNOWN if statement.level else External(f"{statement.module}.{alias.name}")
 
     def _path_of(self, wanted: LocalImport, importer: str) -> str | None:
-        """The file of the whole name."""
-        roots = dict.fromkeys((*self.roots, folder_of(importer)))
-        steps = wanted.module.count(".") + 1 if wanted.module else 0
-        end = wanted.module.replace(".", "/")
-        for place in files_of(wanted, importer, roots):
-            if place in self.tree.files and (place.endswith((f"{end}.py", f"{end}/__init__.py")) if steps else True):
-                return place
-        return None
+        return self.tree.module_of(wanted, importer, self.roots)

@@ -35,7 +35,8 @@ _TORCH_HINT = text(
 )
 
 
-# Source: “Trainer” (Lightning): “gpu” and “cuda” end with an error where there is no CUDA.
+# Source: MisconfigurationException of Lightning's Trainer, “… can not run on your system since the accelerator is not
+# available”: “gpu” and “cuda” end with it where there is no CUDA.
 _LIGHTNING = frozenset({"pytorch_lightning.Trainer", "lightning.Trainer", "lightning.pytorch.Trainer"})
 _LIGHTNING_HINT = text("Import torch_npu.contrib.transfer_to_npu at the top, before Lightning.")
 
@@ -114,7 +115,7 @@ def _nccl(look: ScriptLook) -> Iterable[Fault]:
 
 
 def _data_parallel(look: ScriptLook) -> Iterable[Fault]:
-    """Source: “将DP（DataParallel）改造为DDP” (CANN 7.0 模型迁移): DataParallel is not supported on Ascend."""
+    """Source: “将DP（DataParallel）改造为DDP（DistributedDataParallel）” (CANN 7.0 模型迁移): DP is not supported."""
     if not look.job.is_ascend:
         return
     for view, call in look.calls("torch.nn.DataParallel", "torch.nn.parallel.DataParallel"):
@@ -219,7 +220,7 @@ def _unused(look: ScriptLook) -> Iterable[Fault]:
 
 
 def _tensorflow(look: ScriptLook) -> Iterable[Fault]:
-    """Source: “TensorFlow 1.15 模型迁移” (CANN): without npu_bridge a session computes on the CPU."""
+    """Source: “sess.run迁移” (TensorFlow 1.15 模型迁移, CANN): a script that imports npu_bridge uses the NPU."""
     if not look.job.is_ascend or "tensorflow" not in look.modules:
         return
     is_other = look.job.framework is Framework.UNKNOWN and bool(look.modules & {"torch", "mindspore"})

@@ -1,7 +1,8 @@
 """Several cards or nodes, and a script that was written for one.
 
-Source: “昇腾分布式训练” and “Environment variables of a training container” (ModelArts): an Ascend engine starts the
-boot file once for each card, with DEVICE_ID and RANK_ID of its own.
+Source: “预置框架启动文件的启动流程说明”, “Starting Training Using a Preset Image's Boot File” (ModelArts): unless
+MA_RUN_METHOD says otherwise, an Ascend engine starts the boot file once for each card, with a RANK_ID and a device of
+its own.
 """
 
 from __future__ import annotations

@@ -23,6 +23,10 @@ _KNOWN = text(
 
 
 _OTHERS = text("Define them in the script, or let it pass over what it does not know.")
+# Source: “Hydra's command line flags” and “Basic Override syntax” (hydra.cc): name=value; other options are its own.
+_HYDRA = "hydra.main"
+_GROUP = "click.group"
+_OF_HYDRA = text("Hydra takes name=value without dashes: start it by a boot file of your own that passes them on so.")
 _OF_RESULTS = ("out", "save", "ckpt", "checkpoint", "log", "result", "project", "work_dir", "model_dir", "url")
 _DATACLASSES = "parse_args_into_dataclasses"
 
@@ -33,6 +37,9 @@ def _parse_args(look: ScriptLook) -> Iterable[Fault]:
         is_dataclasses = call.method == _DATACLASSES
         if is_dataclasses:  # what those of a library define is not known; none of them is called so
             missing = [name for name in missing if name.endswith("_url")]
+        is_hydra = call.name == _HYDRA
+        if is_hydra:  # not even those that its config has
+            missing = list(look.job.passed)
         if missing:
             named = ", ".join(f"--{name}" for name in missing)
             why = text(
@@ -45,8 +52,9 @@ def _parse_args(look: ScriptLook) -> Iterable[Fault]:
                     names=named, call=call.method if call.method.startswith("parse_") else call.name,
                 )  # fmt: skip
             level = RED if look.job.has_form or look.job.reaches_internet is False else AMBER
-            hint = _KNOWN if call.method == "parse_args" else _OTHERS
-            yield at(level, view, call.node, why, hint, "parse-known-args")
+            hint = _OF_HYDRA if is_hydra else _KNOWN if call.method == "parse_args" else _OTHERS
+            fix = "" if call.name in (_HYDRA, _GROUP) else "parse-known-args"
+            yield at(level, view, call.node, why, hint, fix)
 
 
 def _parsers(look: ScriptLook) -> Iterator[tuple[SourceView, SeenCall]]:
@@ -54,10 +62,11 @@ def _parsers(look: ScriptLook) -> Iterator[tuple[SourceView, SeenCall]]:
     for view, call in look.methods(_DATACLASSES):
         if call.argument(1, "return_remaining_strings") is None and not call.node.args and not call.around.is_tried:
             yield view, call
+    yield from look.calls(_HYDRA)
     if not look.arguments.is_whole and look.arguments.arguments:
         return
     if look.arguments.arguments and not look.arguments.takes_others:
-        for view, call in look.calls("absl.app.run", "click.command"):
+        for view, call in look.calls("absl.app.run", "click.command", _GROUP):
             if call.argument(2, "flags_parser") is None and not call.around.is_tried:
                 yield view, call
     for view, call in look.methods("parse_args"):
@@ -87,7 +96,7 @@ def _parameters(look: ScriptLook) -> Iterable[Fault]:
     """Passed over without a word."""
     if not look.arguments.takes_others or not look.tree.boot:
         return
-    for name in look.job.parameters:
+    for name, _ in look.job.parameters:
         if look.arguments.is_unknown(name) and name not in look.all_texts:
             known = [one.name for one in look.arguments.arguments]
             near = nearest(name, known)
@@ -96,6 +105,18 @@ def _parameters(look: ScriptLook) -> Iterable[Fault]:
             if near:
                 hint = text("Did you mean “{nearest}”?", nearest=near)
             yield Fault(AMBER, look.tree.boot, 1, why, hint)
+
+
+def _values(look: ScriptLook) -> Iterable[Fault]:
+    """Of what is known to be passed, and to be taken by this very script."""
+    for name, value in look.job.parameters:
+        one = look.arguments.named(name)
+        if one is None or not one.is_sure or one.file not in look.paths:
+            continue
+        if (wrong := one.mistake(value.strip())) is not None:
+            why = text("The running parameter “{name}”: {problem}", name=name, problem=wrong)
+            hint = text("Correct the value in the job, or what the script takes.")
+            yield Fault(RED if one.is_strict else AMBER, one.file, one.line or 1, why, hint)
 
 
 def _unread(look: ScriptLook, channels: tuple[Channel, ...], why: Text, hint: Text) -> Iterator[Fault]:
@@ -140,7 +161,10 @@ def _outputs(look: ScriptLook) -> Iterable[Fault]:
     why = text("No line of the script uses the output “{name}”, so nothing will be in it.")
     hint = text("Write the results into args.{name}, or remove the output from the job.")
     if not look.job.has_form:
-        names = [one.name.lower() for one in look.arguments.arguments]
+        # An argument for the input says nothing of the output, nor does one that is only defined.
+        passed = {one.name for one in (*look.job.inputs, *look.job.outputs)}
+        names = [one.name.lower() for one in look.arguments.arguments if one.name not in passed]
+        names += [one.name for one in look.job.outputs if _is_read(look, one)]
         if look.job.reaches_internet is not False or any(part in name for name in names for part in _OF_RESULTS):
             return ()  # jobs may name their output after that argument
         if any(words.startswith(SCHEMES) for words in look.all_texts) or any(True for _ in lost_results(look)):
@@ -152,6 +176,7 @@ def _outputs(look: ScriptLook) -> Iterable[Fault]:
 RULES = (
     ScriptRule("parse-args", "arguments", text("Arguments the script does not know"), _parse_args),
     ScriptRule("required-argument", "arguments", text("Required arguments that are not passed"), _required),
+    ScriptRule("argument-value", "arguments", text("Values the script does not take"), _values),
     ScriptRule("unread-parameter", "arguments", text("Running parameters nobody reads"), _parameters),
     ScriptRule("unread-input", "channels", text("Input nobody reads"), _inputs),
     ScriptRule("unread-output", "channels", text("Output nobody writes"), _outputs),

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from traindeck.domain.texts import text
+from traindeck.services.scripts.reading.values import Begins
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
-from traindeck.services.scripts.rules.known_values import Begins, call_argument
+from traindeck.services.scripts.rules.known_values import call_argument
 from traindeck.services.scripts.rules.source_view import SeenCall, SourceView
 
 _BY_ADDRESS = frozenset({
@@ -30,7 +31,7 @@ _ALWAYS = frozenset({
     "kaggle.api.dataset_download_files", "tensorflow_datasets.load", "mindspore.hub.load", "mindspore_hub.load",
     "download.download", "git.Repo.clone_from",
 })  # fmt: skip
-# Source: “wandb.init” (Weights & Biases): without mode="offline" it asks the server first.
+# Source: “What is the difference between wandb.init modes?” (Weights & Biases): unless offline, it sends to the server.
 _RECORDS = frozenset({
     "wandb.init", "wandb.login", "pytorch_lightning.loggers.WandbLogger", "lightning.pytorch.loggers.WandbLogger",
 })  # fmt: skip

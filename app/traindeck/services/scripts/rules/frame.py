@@ -13,6 +13,7 @@ from traindeck.domain.scripts.script_job import ScriptJob
 from traindeck.domain.texts import Text
 from traindeck.services.scripts.reading.values import UNKNOWN
 from traindeck.services.scripts.rules.known_values import ArgumentDefault, KnownValues, availability
+from traindeck.services.scripts.rules.neighbours import Neighbours
 from traindeck.services.scripts.rules.source_view import FunctionNode, Seen, SeenCall, SourceView, Surroundings
 from traindeck.services.scripts.script_tree import ScriptFile, ScriptTree
 
@@ -116,10 +117,16 @@ class ScriptLook:
     def modules(self) -> frozenset[str]:
         return frozenset().union(*(view.modules for view in self.views)) if self.views else frozenset()
 
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        return Neighbours(self.tree, self.view, lambda: self.views)
+
     def values(self, view: SourceView) -> KnownValues:
         if view.path not in self._values:
             cuda, npu = availability(self.job, self.modules)
-            self._values[view.path] = KnownValues(view, self.job, self.tree.boot, self.defaults, cuda, npu)
+            self._values[view.path] = KnownValues(
+                view, self.job, self.tree.boot, self.neighbours, self.values, self.defaults, cuda, npu
+            )
         return self._values[view.path]
 
     @cached_property

@@ -9,7 +9,8 @@ from traindeck.domain.texts import text
 from traindeck.services.scripts.rules.file_calls import FileCall, file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
 
-# What a node has: “Overview of a Basic Image Package” and “Environment variables” (ModelArts) name these homes.
+# What a node has: “Overview of a Basic Image Package” and “Managing Environment Variables of a Training Container”
+# (ModelArts) name these homes.
 _THERE = ("/home/ma-user", "/home/work", "/home/modelarts")
 _HERE = re.compile(
     r"[A-Za-z]:[\\/](?![\\/])|\\\\[\w.-]+\\|/home/\w|/Users/\w|/mnt/[a-z]/|/root/|~[\\/]|/media/\w|/Volumes/\w"

@@ -1,4 +1,4 @@
-"""Packages that are imported, and that neither the engine nor pip-requirements.txt brings."""
+"""Packages that are imported, and that neither the engine nor the list of packages brings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traindeck.runtime.resources import resource
 from traindeck.services.scripts.rules.ascend import OF_NPUS, imported
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
 from traindeck.services.scripts.rules.source_view import Seen
-from traindeck.services.scripts.script_tree import REQUIREMENTS
+from traindeck.services.scripts.script_tree import REQUIREMENT_NAMES
 
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _INSTALL = re.compile(r"pip3?\s+install\s+(?:-\S+\s+)*([^'\"|;&\n]+)")
@@ -81,15 +81,16 @@ def _missing(look: ScriptLook) -> Iterable[Fault]:
         if seen.around.is_tried_import or seen.around.is_fallback or (is_open and not installed):
             continue
         told.add(top)
+        file = look.tree.requirements
         is_known = not installed and not is_open and not look.job.is_rehearsal
         is_sure = is_known and top not in may_have and not _is_asked(look, view.path, seen)
         line = distribution_of(top)
         why = text("“{package}” is not known to be in the engine, and {file} does not name it.",
-                   package=top, file=REQUIREMENTS)  # fmt: skip
+                   package=top, file=file)  # fmt: skip
         if is_sure:
             why = text("“{package}” is neither in the engine nor in {file}: the script ends at this line.",
-                       package=top, file=REQUIREMENTS)  # fmt: skip
-        hint = text("Add this line to {file} in the code directory: {line}", file=REQUIREMENTS, line=line)
+                       package=top, file=file)  # fmt: skip
+        hint = text("Add this line to {file} in the code directory: {line}", file=file, line=line)
         yield at(RED if is_sure else AMBER, view, seen.node, why, hint)
 
 
@@ -119,8 +120,8 @@ def _is_installed(table: PackageTable, top: str, installed: frozenset[str]) -> b
 
 def _installed(look: ScriptLook) -> tuple[frozenset[str], bool]:
     """What the list of packages names, and the script installs; True: there is more that nobody can tell."""
-    file = look.tree.files.get(REQUIREMENTS)
-    lines = file.lines if file is not None else ()
+    files = [file for name in REQUIREMENT_NAMES if (file := look.tree.files.get(name)) is not None]
+    lines = [line for file in files for line in file.lines]
     found: set[str] = set()
     is_open = False
     for line in lines:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.texts import text
+from traindeck.services.scripts.reading.values import Begins
 from traindeck.services.scripts.rules.call_names import COPIES
 from traindeck.services.scripts.rules.file_calls import RESULTS, FileCall, file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
-from traindeck.services.scripts.rules.known_values import OUTPUTS, Begins, KnownValues
+from traindeck.services.scripts.rules.known_values import OUTPUTS, KnownValues
 from traindeck.services.scripts.rules.obs_paths import SCHEMES, is_shifted
 
 _ASKED = ("modelarts", "cloud", "local", "debug", "train_url", "output", "exists")
@@ -66,6 +67,8 @@ def _copied_from(look: ScriptLook) -> Iterator[str]:
         if call.name in COPIES or call.method in ("copy_parallel", "copy_tree"):
             values = look.values(view)
             first = call.argument(0, "src_url") or call.argument(None, "src")
+            if _is_input(look, values, first):
+                continue
             yield values.beginning(first).rstrip("/") or "/"
         elif call.name in _SHELL:
             words = ast.unparse(call.node)
@@ -74,6 +77,12 @@ def _copied_from(look: ScriptLook) -> Iterator[str]:
     for file in look.shell_files:
         if any(part in file.text for part in ("cp -", "mv ", "obsutil", "rsync")):
             yield "/"
+
+
+def _is_input(look: ScriptLook, values: KnownValues, path: ast.expr | None) -> bool:
+    """`args.data_url`, wherever that lies."""
+    names = {channel.name for channel in look.job.inputs}
+    return isinstance(path, ast.Attribute) and path.attr in names and values.is_arguments(path.value)
 
 
 def _mentions_output(look: ScriptLook) -> bool:

@@ -7,9 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from traindeck.services.scripts.imports import LocalImport
 from traindeck.services.scripts.script_tree import ScriptFile
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_CHANGES = frozenset({
+    "append", "extend", "insert", "remove", "pop", "popitem", "clear", "update", "setdefault", "add", "discard", "sort",
+    "reverse",
+})  # fmt: skip
 _BROAD = frozenset({"*", "Exception", "BaseException"})
 _BROAD_IMPORT = _BROAD | {"ImportError", "ModuleNotFoundError"}
 
@@ -89,6 +94,12 @@ class SourceView:
     assigned: dict[str, list[Seen]] = field(default_factory=dict)
     """By name; `node` is the value."""
     aliases: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, LocalImport] = field(default_factory=dict)
+    """Where an imported name is from: the module, or the one name in it."""
+    stars: list[LocalImport] = field(default_factory=list)
+    """Modules of which everything is imported."""
+    changed: set[str] = field(default_factory=set)
+    """Names of what is filled, or changed in place: `parts.append(…)`, `places["data"] = …`."""
     defined: dict[str, FunctionNode | ast.ClassDef] = field(default_factory=dict)
     parameters: dict[int, FunctionNode] = field(default_factory=dict)
     """Of names that stand for what a function was passed, by the id of the node: that function."""
@@ -111,12 +122,15 @@ class SourceView:
         for node in ast.walk(module):
             if isinstance(node, ast.Import):
                 for one in node.names:
-                    self.aliases[one.asname or one.name.partition(".")[0]] = (
-                        one.name if one.asname else one.name.partition(".")[0]
-                    )
+                    name = one.name if one.asname else one.name.partition(".")[0]
+                    self.aliases[one.asname or name] = name
+                    self.origins[one.asname or name] = LocalImport(name)
             elif isinstance(node, ast.ImportFrom):
                 above = "." * node.level + (node.module or "")
                 for one in node.names:
+                    if one.name == "*":
+                        self.stars.append(LocalImport(node.module or "", (), node.level))
+                    self.origins[one.asname or one.name] = LocalImport(node.module or "", (one.name,), node.level)
                     self.aliases[one.asname or one.name] = f"{above}.{one.name}" if above.strip(".") else f".{one.name}"
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 self.defined.setdefault(node.name, node)
@@ -293,7 +307,8 @@ class _Walk:
                 self._bind(one, its, around)
         else:
             self.visit(target, around)
-            if isinstance(target, ast.Subscript) and value is not None:
+            if isinstance(target, ast.Subscript):
+                self.view.changed.add(ast.unparse(target.value))
                 self._note(ast.unparse(target), value, around)
 
     def _note(self, name: str, value: ast.expr | None, around: Surroundings) -> None:
@@ -305,6 +320,8 @@ class _Walk:
         if not name and isinstance(node.func, ast.Attribute):
             name = f".{node.func.attr}"
         self.view.calls.append(SeenCall(node, name, around))
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            self.view.changed.add(ast.unparse(node.func.value))
         self._children(node, around)
 
     def _Attribute(self, node: ast.Attribute, around: Surroundings) -> None:

@@ -80,7 +80,7 @@ class FieldsPage(QWidget):
         self._said: tuple[object, ...] = ()
         self._shown_as: tuple[object, ...] = ()
         self._locked_as: tuple[object, ...] = ()
-        self._is_more_needed = False
+        self._is_more_needed = self._opens_itself = False
         self._to_build = [
             (section, fields) for section in _SECTIONS if (fields := [one for one in _in(section) if _is_folded(one)])
         ]
@@ -273,8 +273,12 @@ class FieldsPage(QWidget):
         self.column = main
 
     def _on_more(self, wanted: bool) -> None:
-        """Now somebody waits."""
-        while wanted and self._to_build:
+        """Now somebody waits, unless it opened by itself."""
+        if wanted and not self._opens_itself:
+            self._build_all()
+
+    def _build_all(self) -> None:
+        while self._to_build:
             self._build_next()
             if not self._to_build:
                 self._build_next()
@@ -338,8 +342,9 @@ class FieldsPage(QWidget):
         is_filled = any(getattr(state.spec, name) != getattr(_USUAL, name) for name in folded)
         is_needed = is_filled or any(name.partition(":")[0] in folded for name in state.errors)
         if is_needed and not self._is_more_needed:
-            self._is_more_needed = True
+            self._is_more_needed = self._opens_itself = True
             self.more.unfold(True)
+            self._opens_itself = False
         self._is_more_needed = is_needed
 
     def show_choices(self) -> None:
@@ -421,8 +426,8 @@ class FieldsPage(QWidget):
     def field_at(self, name: str) -> Field | None:
         """Unfolded if it was not; `name` may have a row behind a colon."""
         bare = name.partition(":")[0]
-        if bare not in self.fields and self._to_build:
-            self.more.unfold(True)
+        if bare not in self.fields:
+            self._build_all()
         field = self.fields.get(bare)
         if field is not None and self.more.isAncestorOf(field):
             self.more.unfold(True)

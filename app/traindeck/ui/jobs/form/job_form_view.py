@@ -64,28 +64,40 @@ class JobFormView(QWidget):
         # From the outside in: whatever is put into another parent later is styled once more, with all that is in it.
         column_of(head, line(), self.origin, (self.pages, 1), self.bar, inside=self, margins=0, spacing=0)
         self.pages.addWidget(self.scroll_area)
-        self.page = FieldsPage(parts, theme)
-        self.scroll_area.setWidget(self.page)
+        self._page: FieldsPage | None = None
         self.text: FormTextView | None = None
 
         self.new_button.clicked.connect(self._form.new)
         self.open_button.clicked.connect(self.choose_file)
         self.save_button.clicked.connect(self.choose_save)
         self.text_button.clicked.connect(self._on_text_wanted)
-        self.page.folder_wanted.connect(self.choose_code_folder)
-        self.page.code_wanted.connect(self.show_code)
         self.bar.field_wanted.connect(self.go_to_field)
         self.bar.all_wanted.connect(self.show_checks)
         self.bar.finding_wanted.connect(self.show_findings)
-        self.setFocusProxy(self.page)
         theme.changed.connect(self._apply_theme)
         self._apply_theme()
-        self._form.changed.connect(self._on_changed)
         parts.sending.refused.connect(self.go_to_field)
         parts.written.refused.connect(self.go_to_field)
         parts.written.changed.connect(self._on_written)
+
+    def finish(self) -> None:
+        """The fields are most of the work: in a turn of their own, at the latest when somebody looks at them."""
+        if self._page is not None:
+            return
+        page = self._page = FieldsPage(self._parts, self._theme)
+        self.scroll_area.setWidget(page)
+        page.folder_wanted.connect(self.choose_code_folder)
+        page.code_wanted.connect(self.show_code)
+        self.setFocusProxy(page)
+        self._form.changed.connect(self._on_changed)
         self._on_changed()
         self._on_written()
+
+    @property
+    def page(self) -> FieldsPage:
+        self.finish()
+        assert self._page is not None
+        return self._page
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -101,6 +113,7 @@ class JobFormView(QWidget):
         return QSize(34 * SPACE, 30 * SPACE)
 
     def showEvent(self, event: QShowEvent) -> None:
+        self.finish()
         super().showEvent(event)
         self._parts.watch(id(self), is_seen=True)
 

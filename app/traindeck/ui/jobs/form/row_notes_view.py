@@ -60,7 +60,7 @@ class RowNotesView(QWidget):
         self.setVisible(bool(self._notes))
 
     def _add(self, note: RowNote) -> None:
-        words = f"{note.row}: {say(note.words)}" if note.row else say(note.words)
+        words = say("{row}: {problem}", row=note.row, problem=note.words) if note.row else say(note.words)
         said = sentence(words, _ROLES[note.tone])
         said.setMinimumWidth(4 * SPACE)  # the longest name must not decide how wide the form is
         self._column.addWidget(said)

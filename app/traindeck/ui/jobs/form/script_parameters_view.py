@@ -56,12 +56,12 @@ class ParameterModel(TitledModel):
         offer = self._offers[index.row()]
         one = offer.argument
         if role == Qt.ItemDataRole.DisplayRole:
-            return (one.name, _default(one), one.help or _kind(one))[index.column()]
+            return (one.name, _default(one), _meaning(one))[index.column()]
         if role == Qt.ItemDataRole.ForegroundRole and offer.is_set:
             return self._theme.color("dim")
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleDescriptionRole):
             place = say("{file}, line {line}", file=one.file, line=one.line)
-            return "\n".join((f"{one.name}: {argument_words(one)}", place))
+            return "\n".join((say("{label}: {value}", label=one.name, value=argument_words(one)), place))
         return None
 
 
@@ -69,8 +69,10 @@ def _default(one: ScriptArgument) -> str:
     return say("required") if one.is_required else one.default_words
 
 
-def _kind(one: ScriptArgument) -> str:
-    return ", ".join(one.choice_words) if one.choices else say(one.kind.words)
+def _meaning(one: ScriptArgument) -> str:
+    """What it is for comes first: in a narrow form only that is in sight."""
+    kind = ", ".join(one.choice_words) if one.choices else say(one.kind.words)
+    return " · ".join((one.help, kind)) if one.help else kind
 
 
 class _ParameterTable(RowTable):

@@ -159,7 +159,10 @@ class RunListView(QWidget, HasEdits):
     def _show_selected(self) -> None:
         """Selected from elsewhere, it is selected here."""
         selected = self._runs.state.selected
-        if selected and selected not in self.selected_ids() and not self._selected_others():
+        number = self.model.number_of(selected) if selected else None
+        if number is None or self.rows.selectionModel().isSelected(self.model.index(number, 0)):
+            return  # of thousands that are selected none is listed for this
+        if not self._selected_others():
             self.select(selected)
 
     def _selected_others(self) -> list[OtherJob]:

@@ -173,7 +173,9 @@ class OverviewPart(RunPart):
         origin = self._page.origin
         if origin is None:
             return ""
-        changes = "; ".join(f"{one.name}: {one.before} → {one.after}" for one in self._page.changes())
+        changes = "; ".join(
+            say("{label}: {value}", label=one.name, value=f"{one.before} → {one.after}") for one in self._page.changes()
+        )
         if changes:
             return say("Like run {number}, except {changes}.", number=origin.number, changes=changes)
         return say("Same as run {number}.", number=origin.number)

@@ -128,7 +128,7 @@ class FormChoices:
             yield text("disk {size}", size=flavor.disk)
         if flavor.max_nodes > 1:
             yield count_text("up to {count} node", "up to {count} nodes", flavor.max_nodes)
-        yield from (f"{name}: {value}" for name, value in flavor.attributes)
+        yield from (say("{label}: {value}", label=name, value=value) for name, value in flavor.attributes)
         if (moment := self._sold_out_at(flavor.id, self._form.state.profile)) is not None:
             yield text("was sold out on {moment}", moment=moment_words(moment))
         if (price := self._price(flavor)) is not None:

@@ -127,7 +127,8 @@ class ScriptParameters(Stateful):
         argument = found.named(name)
         if argument is not None:
             wrong = argument.mistake(value.strip())
-            return None if wrong is None else ParameterNote(name, wrong)
+            tone = Tone.BAD if argument.is_strict and argument.is_sure else Tone.DOUBTFUL
+            return None if wrong is None else ParameterNote(name, wrong, tone)
         if not found.is_unknown(name):
             return None
         boot = self.state.boot

@@ -76,23 +76,25 @@ class RunRemovals:
                 )
             )
         answer = await choose(question, facts, ways)
+        room = asyncio.Semaphore(_AT_ONCE)
         for plan in plans if answer else ():
-            self._start(plan, with_code=answer == _WITH_CODE)
+            self._start(plan, room, with_code=answer == _WITH_CODE)
 
-    def _start(self, plan: RemovalPlan, *, with_code: bool) -> None:
+    def _start(self, plan: RemovalPlan, room: asyncio.Semaphore, *, with_code: bool) -> None:
         async def remove() -> None:
-            self._say(plan.run.id, text("Deleting…"))
-            try:
-                await self._service.removal.remove(plan, code=with_code)
-            finally:
-                self._say(plan.run.id, None)
+            async with room:
+                self._say(plan.run.id, text("Deleting…"))
+                try:
+                    await self._service.removal.remove(plan, code=with_code)
+                finally:
+                    self._say(plan.run.id, None)
 
         self._scope.start(f"delete {plan.run.id}", remove)
 
     async def _looked_at(self, runs: Sequence[Run]) -> list[RemovalPlan]:
         """Of those that can be: one that began to go on meanwhile is left alone."""
         found: dict[str, RemovalPlan] = {}
-        room, together = asyncio.Semaphore(_AT_ONCE), [run.id for run in runs]
+        room, together = asyncio.Semaphore(_AT_ONCE), frozenset(run.id for run in runs)
 
         async def look(run: Run) -> None:
             async with room:

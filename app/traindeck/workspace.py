@@ -151,7 +151,7 @@ class Models:
         transfers = TransferList(core.transfers, scope, rate_limit=rate, keep_rate=keep_rate)
         self.transfers = TransfersRoom(transfers, core.transfers, scope)
         parts = _form_parts(core, runs, notices.journal, scope)
-        self.readings = ReadingFeed(core.readings, core.phases, core.resources, core.watch, runs, scope)
+        self.readings = ReadingFeed(core.readings, core.phases, core.curves, core.resources, core.watch, runs, scope)
         runs.readings = self.readings
         look = LogAppearance(layout.get("log.look"), partial(layout.put, "log.look"))
         log = LogFeed(core.logs, core.watch, core.disk, scope, look=look)

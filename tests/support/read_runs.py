@@ -9,6 +9,7 @@ from pathlib import Path
 from support.folder_cloud import FolderCloud
 from traindeck.domain.jobs.job import Run
 from traindeck.services.readings.explaining import LogExplaining
+from traindeck.services.readings.run_curves import RunCurves
 from traindeck.services.readings.run_phases import RunPhases
 from traindeck.services.readings.run_readings import RunReadings
 from traindeck.services.readings.run_resources import RunResources
@@ -35,6 +36,7 @@ async def read_runs(folder: Path, *runs: Run) -> AsyncIterator[tuple[FolderCloud
         feed = model.readings = ReadingFeed(
             readings,
             RunPhases(cloud.connections, cloud.disk, cloud.paths.run_phases),
+            RunCurves(cloud.logs, cloud.disk, cloud.paths.run_curve),
             RunResources(cloud.connections),
             cloud.watch,
             model,

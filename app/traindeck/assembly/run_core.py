@@ -31,6 +31,7 @@ from traindeck.services.logs.project_copies import ProjectCopies
 from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.notices.log_rules import LogRules
 from traindeck.services.readings.explaining import LogExplaining
+from traindeck.services.readings.run_curves import RunCurves
 from traindeck.services.readings.run_phases import RunPhases
 from traindeck.services.readings.run_readings import RunReadings
 from traindeck.services.readings.run_resources import RunResources
@@ -82,6 +83,7 @@ class RunCore(DataCore):
         self.readings = RunReadings(self.logs, self.explaining, TrackedNumbers(paths.tracked_numbers), self.disk)
         self.resources = RunResources(connections)
         self.phases = RunPhases(connections, self.disk, paths.run_phases)
+        self.curves = RunCurves(self.logs, self.disk, paths.run_curve)
         self.adoption = Adoption(
             self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted, self.planes, mark
         )

@@ -59,6 +59,10 @@ class Paths:
         """Where the time of it went."""
         return self.run(run_id) / "phases.json"
 
+    def run_curve(self, run_id: str) -> Path:
+        """Its loss in a few numbers."""
+        return self.run(run_id) / "curve.json"
+
     def run_waits(self, run_id: str) -> Path:
         """Until when nothing is wanted to be heard of it."""
         return self.run(run_id) / "log" / "waits.json"

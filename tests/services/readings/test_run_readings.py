@@ -11,7 +11,9 @@ import pytest
 from support.folder_cloud import digits_spec
 from support.read_runs import read_runs, write_log
 from support.reading_corpora import FAILURES
+from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.readings.curves import SmallCurve
 from traindeck.domain.readings.log_reader import LogReader
 from traindeck.domain.readings.phases import JobEvent
 from traindeck.domain.readings.reading import LogReading, seconds_after
@@ -20,6 +22,8 @@ from traindeck.services.jobs.modelarts.documents import event_of
 from traindeck.services.readings.explaining import LogExplaining
 from traindeck.services.readings.run_phases import RunPhases
 from traindeck.services.readings.shipped import progress_patterns
+from traindeck.store.curve_file import kept_curve
+from traindeck.viewmodels.readings.reading_feed import ReadingFeed
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -116,3 +120,40 @@ def test_an_event_that_says_no_time_or_nothing_is_none() -> None:
     assert event_of({"time": "2025-11-18T16:03:11+08:00", "message": "x"}) is not None
     assert event_of({"time": "soon", "message": "x"}) is None is event_of({"time": "2025-11-18T16:03:11+08:00"})
     assert event_of({"time": None, "message": "x"}) is None
+
+
+def losses(count: int) -> bytes:
+    return b"".join(b"step %d loss %.4f\n" % (step, 1 / step) for step in range(1, count + 1))
+
+
+async def shown_curve(feed: ReadingFeed, run: Run) -> SmallCurve:
+    """As the list shows it, once it is known."""
+    await until(lambda: feed.curve_of(run) is not None)
+    found = feed.curve_of(run)
+    assert found is not None
+    return found
+
+
+async def test_the_small_curve_of_a_run_that_ended_unseen_is_read_from_a_small_log(tmp_path: Path) -> None:
+    small, long, silent = (replace(a_run(RunState.FAILED), id=name) for name in ("small", "long", "silent"))
+    async with read_runs(tmp_path) as (cloud, _, feed):
+        write_log(cloud, small, losses(30))
+        write_log(cloud, long, losses(90_000))
+        write_log(cloud, silent, b"nothing to see\n")
+        assert len((await shown_curve(feed, small)).values) == 30
+        assert (await shown_curve(feed, long)).values == () == (await shown_curve(feed, silent)).values
+        assert [cloud.paths.run_curve(one.id).exists() for one in (small, long, silent)] == [True, False, True]
+        write_log(cloud, small, losses(31))  # the rest of it came
+        assert len((await shown_curve(feed, small)).values) == 31
+        assert kept_curve(cloud.paths.run_curve(small.id)) == await shown_curve(feed, small)
+
+
+@pytest.mark.parametrize(
+    "words", ["{", "[]", '{"values": [NaN], "is_bad": false, "log_bytes": 1}', '{"values": 7}', "[" * 9000]
+)
+async def test_a_kept_curve_that_is_damaged_is_read_anew(tmp_path: Path, words: str) -> None:
+    run = a_run(RunState.COMPLETED)
+    async with read_runs(tmp_path) as (cloud, _, feed):
+        write_log(cloud, run, losses(5))
+        cloud.paths.run_curve(run.id).write_text(words, "utf-8")
+        assert len((await shown_curve(feed, run)).values) == 5

@@ -123,7 +123,7 @@ async def test_a_row_whose_followers_come_late_is_at_the_top_when_they_are_there
     await until(lambda: selected.table.verticalScrollBar().value() > 0)
     selected.table.setCurrentIndex(selected.model.index(3, 0))
     selected.model.show(range(200))
-    QApplication.processEvents()
+    await outside_of_tasks(QApplication.processEvents)
     assert selected.top() != "100.0", "what somebody went to stays in sight"
 
 

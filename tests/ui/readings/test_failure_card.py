@@ -121,10 +121,55 @@ async def test_the_head_and_the_list_say_how_far_it_is(tmp_path: Path, theme: Th
         await until(lambda: "Progress –" not in view.facts.text())
         assert "epoch 14/30" in view.facts.text() and "46 %" in view.facts.text()
         assert rows.model.times(live)[0].startswith("46 %")
-        values, is_bad = rows.model.curve(live)
-        assert len(values) > 10 and values[0] > values[-1] and not is_bad
+        curve = rows.model.curve(live)
+        assert curve is not None and len(curve.values) > 10
+        assert curve.values[0] > curve.values[-1] and not curve.is_bad
         write_log(cloud, live, log)
-        await until(lambda: rows.model.curve(live)[1])
+        await until(lambda: (found := rows.model.curve(live)) is not None and found.is_bad)
         assert "loss is not a number any more" in view.note.text()
         rows.grab()
         view.page.close()
+
+
+async def test_after_a_restart_each_row_in_sight_has_its_curve(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    """Of runs that nobody looks at no log is read."""
+    runs_there = [a_run(number, RunState.COMPLETED) for number in range(1, 31)]
+    async with read_runs(tmp_path, *runs_there) as (cloud, _, _):
+        for run in runs_there:
+            write_log(cloud, run, b"".join(b"epoch %d/9 loss %.2f\n" % (epoch, 1 / epoch) for epoch in range(1, 10)))
+    async with read_runs(tmp_path) as (cloud, runs, feed):
+        rows = RunListView(runs, theme, User())
+        qtbot.addWidget(rows)
+        rows.resize(420, 300)
+        rows.show()
+        runs.refresh()
+        await until(lambda: runs.state.is_known)
+        newest = runs.run("r30")
+        assert newest is not None
+        await until(lambda: (found := rows.model.curve(newest)) is not None and len(found.values) == 9)
+        assert cloud.paths.run_curve("r30").exists() and feed.of("r1") is None
+        assert not cloud.paths.run_curve("r1").exists()
+
+
+async def test_the_small_curve_of_a_run_that_ended_is_there_after_a_restart(tmp_path: Path, qapp: QApplication) -> None:
+    """However long its log is: nothing of that is read for it."""
+    run, over = (a_run(1, state) for state in (RunState.RUNNING, RunState.COMPLETED))
+    async with read_runs(tmp_path, run) as (cloud, runs, feed):
+        runs.refresh()
+        await until(lambda: runs.state.is_known)
+        cloud.watch.tell(run)
+        losses = b"".join(b"step %d loss %.4f\n" % (step, 1 / step) for step in range(1, 60_000))
+        write_log(cloud, run, losses + b"step 1 loss nan\n")
+        assert cloud.logs.file(run.id).size() > 1 << 20
+        await cloud.records.change(run.id, state=over.state)
+        cloud.watch.tell(over)
+        await until(cloud.paths.run_curve(run.id).exists)
+        before = feed.curve_of(over)
+        assert before is not None and len(before.values) == 48 and before.is_bad
+    assert tmp_path.joinpath("home", "runs", "r1", "curve.json").stat().st_size < 1000
+    async with read_runs(tmp_path) as (cloud, _, feed):
+        cloud.paths.run_log(run.id, "worker-0").write_bytes(b"\0" * before.log_bytes)
+        await until(lambda: feed.curve_of(over) is not None)
+        after = feed.curve_of(over)
+        assert after is not None and after.is_bad
+        assert after.values == tuple(float(f"{value:.6g}") for value in before.values)

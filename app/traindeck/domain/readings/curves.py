@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 MOST_POINTS = 2000
+SMALL_CURVE = 48
+"""The points of one in a list."""
 _UNKNOWN = math.nan
 
 
@@ -18,6 +21,22 @@ class Point(NamedTuple):
     epoch: float | None
     seconds: float | None
     value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SmallCurve:
+    """The loss of a run as a list shows it."""
+
+    values: tuple[float, ...] = ()
+    is_bad: bool = False
+    """Something is no number any more."""
+    log_bytes: int = 0
+    """How long the logs were that it was read from."""
+
+    def checked(self) -> SmallCurve:
+        if len(self.values) > SMALL_CURVE or not all(map(math.isfinite, self.values)):
+            raise ValueError("this is no small curve")
+        return self
 
 
 class Series:

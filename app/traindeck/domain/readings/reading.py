@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from traindeck.domain.jobs.run_query import Metric
-from traindeck.domain.readings.curves import Series
+from traindeck.domain.readings.curves import SMALL_CURVE, Series, SmallCurve
 
 _CLOCKS_DIFFER_S = 120.0
 
@@ -71,6 +71,12 @@ class LogReading:
     @property
     def is_empty(self) -> bool:
         return not self.series and self.progress.epoch is None and self.progress.step is None
+
+    @property
+    def small_curve(self) -> SmallCurve:
+        loss = self.speaking_for("loss")
+        values = tuple(loss.values(SMALL_CURVE)) if loss is not None else ()
+        return SmallCurve(values, self.not_finite is not None, self.bytes_read)
 
     def speaking_for(self, role: str) -> Series | None:
         return self.series.get(self.roles.get(role, ""))

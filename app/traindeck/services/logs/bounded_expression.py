@@ -83,6 +83,5 @@ def _reason(said: str, words: str) -> Text:
     # It was given the words in parentheses, and names what they were made into.
     part = part if part in words else part.removesuffix(")")
     told = _REASONS.get(reason, Text("{words}", {"words": reason}))
-    return (
-        Text("{reason}: {part}", {"reason": told, "part": part}) if part in words and part not in ("", words) else told
-    )
+    is_telling = part in words and part not in ("", words)
+    return Text("{reason}: {part}", {"reason": told, "part": part}) if is_telling else told

@@ -207,11 +207,12 @@ QProgressBar::chunk { background: $accent; border-radius: 3px; }
 QProgressBar[role="good"]::chunk { background: $good; }
 QProgressBar[role="bad"]::chunk { background: $bad; }
 QSlider::groove:horizontal { background: $border_strong; height: 4px; border-radius: 2px; }
-QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: $accent; height: 4px; border-radius: 2px; }
 QSlider::handle:horizontal {
-    background: $surface; border: 2px solid $accent; width: 10px; margin: -5px 0; border-radius: 7px;
+    background: $surface; border: 2px solid $border_strong; width: 10px; margin: -6px 0; border-radius: 7px;
 }
-QSlider::handle:horizontal:focus { background: $accent; border-color: $link; }
+QSlider::handle:horizontal:hover { border-color: $accent; }
+QSlider::handle:horizontal:focus { border-color: $link; }
 QGroupBox { border: none; margin-top: 20px; font-weight: 600; }
 QGroupBox::title { subcontrol-origin: margin; left: 0; padding: 0 0 4px 0; color: $text; }
 

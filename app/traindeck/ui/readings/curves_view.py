@@ -174,6 +174,9 @@ class CurvesView(QWidget):
         self.chart, self.used = Chart(say("Curves")), Chart(say("Resources"))
         self.used.setXLink(self.chart)
         self.used.setLabel("left", "%")
+        self.used.legend.setColumnCount(2)  # each worker has several, and the chart is low
+        self.used.legend.setOffset((-10, 2))
+        self.used.legend.layout.setVerticalSpacing(-6)
         self.used.setYRange(0, 100)  # that nothing is used is seen at once
         self.trouble = label("", "warn", wraps=True)
         self.empty = EmptyPage(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.jobs.job import Run
+from traindeck.domain.readings.curves import SmallCurve
 from traindeck.domain.readings.failures import RunReading
 from traindeck.domain.readings.tracking import TrackedNumber
 from traindeck.runtime.tasks import Repeat, TaskScope
@@ -16,6 +17,7 @@ from traindeck.viewmodels.readings.curves import Curves
 
 if TYPE_CHECKING:
     from traindeck.services.jobs.run_watch import RunWatch
+    from traindeck.services.readings.run_curves import RunCurves
     from traindeck.services.readings.run_phases import RunPhases
     from traindeck.services.readings.run_readings import RunReadings
     from traindeck.services.readings.run_resources import RunResources
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 _BEAT_MS = 1000
 """A chatty log is read once in so long."""
 _MOST_KEPT = 64
+_MOST_CURVES = 1000
+_MOST_IN_SIGHT = 64
 
 
 class ReadingFeed(QObject):
@@ -31,11 +35,14 @@ class ReadingFeed(QObject):
 
     changed = Signal(str)
     """There is something else to say of the run of this id."""
+    curve_known = Signal(str)
+    """That of a row in sight, as it was asked for."""
 
     def __init__(
         self,
         readings: RunReadings,
         phases: RunPhases,
+        small_curves: RunCurves,
         resources: RunResources,
         watch: RunWatch,
         runs: RunList,
@@ -48,6 +55,10 @@ class ReadingFeed(QObject):
         self._runs = runs
         self._scope = scope
         self._known: OrderedDict[str, RunReading] = OrderedDict()
+        self._small_curves = small_curves
+        self._curves: OrderedDict[str, SmallCurve] = OrderedDict()
+        self._in_sight: OrderedDict[str, Run] = OrderedDict()  # whose curve is to be read; what came last comes first
+        self._seen_live: set[str] = set()
         self._due: set[str] = set()
         self._beat = QTimer(self, singleShot=True, interval=_BEAT_MS)
         self._beat.timeout.connect(self._read_due)
@@ -66,6 +77,19 @@ class ReadingFeed(QObject):
         """What is known now; None: nobody read it yet."""
         return self._known.get(run_id)
 
+    def curve_of(self, run: Run) -> SmallCurve | None:
+        """For its row in a list, which is in sight; None: not known yet, `curve_known` tells when it is."""
+        if (reading := self._known.get(run.id)) is not None:
+            return reading.values.small_curve
+        if (curve := self._curves.get(run.id)) is not None:
+            return curve
+        self._in_sight[run.id] = run
+        self._in_sight.move_to_end(run.id)
+        if len(self._in_sight) > _MOST_IN_SIGHT:
+            self._in_sight.popitem(last=False)  # scrolled past: asked for again when it is seen again
+        self._scope.start("read curves of rows in sight", self._read_curves)
+        return None
+
     def want(self, run: Run) -> None:
         """Somebody looks at it: read what there is, and what comes."""
         self._start(run)
@@ -81,15 +105,21 @@ class ReadingFeed(QObject):
 
     def _on_grown(self, run_id: str) -> None:
         if run_id in self._known or self._is_live(run_id):
-            self._due.add(run_id)
-            if not self._beat.isActive():
-                self._beat.start()
+            self._read_soon(run_id)
+        elif self._curves.pop(run_id, None) is not None:
+            self.curve_known.emit(run_id)  # whose row is in sight asks again
 
     def _on_changed(self, run: Run) -> None:
-        if run.state.is_over and (known := self._known.get(run.id)) is not None and known.run_id == run.id:
-            self._due.add(run.id)
-            if not self._beat.isActive():
-                self._beat.start()
+        if not run.state.is_over:
+            self._seen_live.add(run.id)
+        elif run.id in self._known or run.id in self._seen_live:
+            self._seen_live.discard(run.id)
+            self._read_soon(run.id)
+
+    def _read_soon(self, run_id: str) -> None:
+        self._due.add(run_id)
+        if not self._beat.isActive():
+            self._beat.start()
 
     def _is_live(self, run_id: str) -> bool:
         run = self._runs.run(run_id)
@@ -98,14 +128,28 @@ class ReadingFeed(QObject):
     def _read_due(self) -> None:
         due, self._due = self._due, set()
         for run_id in due:
-            if (run := self._runs.run(run_id)) is not None:
-                self._start(run)
+            if (run := self._runs.run(run_id)) is not None and not self._start(run):
+                self._read_soon(run_id)  # what is being read may be from before this came
 
-    def _start(self, run: Run) -> None:
-        self._scope.start(f"read the log of {run.id}", partial(self._read, run))
+    def _start(self, run: Run) -> bool:
+        return self._scope.start(f"read the log of {run.id}", partial(self._read, run))
+
+    async def _read_curves(self) -> None:
+        while self._in_sight:
+            run_id, run = self._in_sight.popitem()
+            self._keep_curve(run_id, await self._small_curves.of(run))
+            self.curve_known.emit(run_id)
+
+    def _keep_curve(self, run_id: str, curve: SmallCurve) -> None:
+        self._curves[run_id] = curve
+        if len(self._curves) > _MOST_CURVES:
+            self._curves.popitem(last=False)
 
     async def _read(self, run: Run) -> None:
         found = await self.readings.of(run)
+        if run.state.is_over and (curve := found.values.small_curve) != self._curves.get(run.id):
+            self._keep_curve(run.id, curve)
+            await self._small_curves.keep(run.id, curve)
         if found != self._known.get(run.id):
             self._known[run.id] = found
             self._known.move_to_end(run.id)

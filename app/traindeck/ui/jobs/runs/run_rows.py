@@ -22,6 +22,7 @@ from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from traindeck.domain.jobs.job import Run, duration_words
+from traindeck.domain.readings.curves import SmallCurve
 from traindeck.domain.readings.failures import RunReading
 from traindeck.domain.readings.words import left_words, share_words
 from traindeck.domain.texts import exact_words, say
@@ -38,7 +39,6 @@ _SEEN = (RUN_ROLE, Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRo
 _FEW = 20
 _MARK = 3  # how wide the bar of the selected row is
 _STAR = 14
-_SPARKS = 24
 _SPARK_WIDTH = 44
 _DOT = 6.0
 
@@ -56,6 +56,7 @@ class RunRowsModel(RowsModel[str]):
         runs.ticked.connect(self._on_ticked)
         if runs.readings is not None:
             runs.readings.changed.connect(self._on_reading)
+            runs.readings.curve_known.connect(self._on_reading)
         self._on_changed()
 
     def key(self, row: str) -> Hashable:
@@ -95,13 +96,10 @@ class RunRowsModel(RowsModel[str]):
             return duration_words((now - begun).total_seconds() if begun else None), day_words(row.job.created, now)
         return duration_words(row.run_seconds(now)), day_words(row.created, now)
 
-    def curve(self, row: RunRow) -> tuple[list[float], bool]:
-        """Its loss in a few numbers, and whether something is not a number any more."""
-        reading = self._reading(row)
-        if reading is None:
-            return [], False
-        loss = reading.values.speaking_for("loss")
-        return loss.values(_SPARKS) if loss is not None else [], reading.values.not_finite is not None
+    def curve(self, row: RunRow) -> SmallCurve | None:
+        """Of a row in sight."""
+        readings = self.runs.readings
+        return readings.curve_of(row) if readings is not None and isinstance(row, Run) else None
 
     def _reading(self, row: RunRow) -> RunReading | None:
         return self.runs.readings.of(row.id) if self.runs.readings is not None else None
@@ -179,11 +177,12 @@ class RunDelegate(QStyledItemDelegate):
         room = _room(option.rect)
         self._paint_name(painter, option, room, row, inks)
         words = (model.found_line(row) or detail_words(row),)
-        curve = ([], False) if words[0] else model.curve(row)
+        curve = None if words[0] else model.curve(row)
         right = self._paint_state(
             painter, _small(option.font), room, row, words if words[0] else model.times(row), inks[1]
         )
-        self._paint_curve(painter, right, *curve)
+        if curve is not None:
+            self._paint_curve(painter, right, curve.values, curve.is_bad)
         painter.restore()
 
     def star_place(self, rect: QRect, font: QFont, row: Run) -> QRect:

@@ -12,7 +12,7 @@ def test_a_folder_is_looked_at_and_made_smaller_by_its_commands(home: Path, tmp_
     with WindowProcess(home, "look_and_make_smaller", str(made.with_csv(tmp_path / "pets")), "") as window:
         told = window.told("made")
         titles = {title.replace("&", "") for title in told["menu"]}
-        assert {"Look at the dataset…", "Make a small copy…"} <= titles
+        assert {"Look at the dataset", "Make a small copy…"} <= titles
         assert told["by_names"] == "Only names and sizes were looked at." and told["findings"] > 3
         assert told["source"] == "obs://pets-bucket/pets/" == told["from_folder"]
         assert told["target"] == "obs://pets-bucket/pets_mini/"

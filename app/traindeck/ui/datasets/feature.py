@@ -40,7 +40,7 @@ class DatasetsFeature(Feature):
         folder = say("&Folder")
         at = partial(Command, menu="storage", group=_GROUP, submenu=folder)
         return [
-            at("dataset.look", say("Look at the dataset…"), self._look_here, contexts=FOLDERS, icon="eye"),
+            at("dataset.look", say("Look at the dataset"), self._look_here, contexts=FOLDERS, icon="eye"),
             at("dataset.mini", say("Make a small copy…"), self._mini_here, contexts=FOLDERS, icon="copy"),
             at("dataset.look_local", say("Look at a dataset on this computer…"), self._look_local, icon="eye"),
             at("dataset.loader_pytorch", say("Save the PyTorch loader of shards…"), partial(self._loader, "pytorch")),

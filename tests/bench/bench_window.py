@@ -61,9 +61,6 @@ def fill(home: Path, runs: int) -> None:
     paths = Paths(home)
     paths.make()
 
-    # The last one is in sight, and was looked at before.
-    keep_phases(paths.run_phases(f"run{runs:05}"), [PhaseTime("queue", 4.0), PhaseTime("training", 50.0)])
-
     async def add() -> None:
         writer = BlockingCalls(1, "records")
         with closing(writer), closing(RunStore(RecordsFile(paths.database, paths.runs), writer)) as store:
@@ -71,6 +68,8 @@ def fill(home: Path, runs: int) -> None:
             await add_many(store, over(runs))
 
     asyncio.run(add())
+    # The last one is in sight, and was looked at before.
+    keep_phases(paths.run_phases(f"run{runs:05}"), [PhaseTime("queue", 4.0), PhaseTime("training", 50.0)])
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from support.panel_bench import light_theme
+from support.waiting import until
 from traindeck.ui.kit.cards import ElidedButton, push_button
 from traindeck.ui.kit.dialogs import NameDialog
 from traindeck.ui.kit.theme import Theme, set_role
@@ -69,3 +70,31 @@ def test_return_on_cancel_does_not_do_what_was_to_be_cancelled(qtbot: QtBot) -> 
     cancel.setFocus()
     qtbot.keyClick(cancel, Qt.Key.Key_Return)
     assert not dialog.isVisible() and dialog.result() == QDialog.DialogCode.Rejected
+
+
+async def test_the_keyboard_stays_beside_a_button_that_cannot_be_pressed_now(qtbot: QtBot) -> None:
+    window, panel = QWidget(), QWidget()
+    qtbot.addWidget(window)
+    first, button = QLineEdit(), push_button("Submit")
+    inside = QVBoxLayout(panel)
+    inside.addWidget(button)
+    column = QVBoxLayout(window)
+    column.addWidget(first)
+    column.addWidget(panel)
+    window.show()
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    button.setFocus()
+    button.setEnabled(False)
+    assert window.focusWidget() is panel, "Qt would give it to the first field of the window"
+    button.setEnabled(True)
+    assert window.focusWidget() is button
+    button.setEnabled(False)
+    first.setFocus()
+    button.setEnabled(True)
+    assert window.focusWidget() is first, "whoever went on is left where he is"
+    button.setFocus()
+    button.setEnabled(False)
+    button.setText("Stop…")
+    button.setEnabled(True)
+    assert window.focusWidget() is panel, "it does another thing now, which nobody meant"

@@ -137,6 +137,27 @@ async def test_every_kind_of_widget_gets_a_ring_that_can_be_seen(theme: Theme, q
         assert count(after, ring) - count(before, ring) >= widget.height(), name
 
 
+async def test_the_ring_of_a_button_is_the_only_one(theme: Theme, qtbot: QtBot) -> None:
+    """Qt draws one of its own inside, as soon as somebody goes by the Tab key."""
+    names = [name for name in MAKERS if name.split()[0] in ("button", "tool", "check", "radio")]
+    window, made = QWidget(), {name: MAKERS[name]() for name in names}
+    qtbot.addWidget(window)
+    first = QLineEdit()
+    column = QVBoxLayout(window)
+    for widget in (first, *made.values()):
+        column.addWidget(widget)
+    window.show()
+    window.activateWindow()
+    await until(window.isActiveWindow)
+    first.setFocus()
+    before = {name: widget.grab().toImage() for name, widget in made.items()}
+    for name, widget in made.items():
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        assert widget.hasFocus(), name
+        inside = before[name].rect().adjusted(14, 4, -14, -4)  # without round corners
+        assert widget.grab().toImage().copy(inside) == before[name].copy(inside), name
+
+
 @pytest.mark.parametrize("colors", [LIGHT_COLORS, DARK_COLORS])
 def test_the_ring_stands_out_from_what_is_around_it(colors: dict[str, str]) -> None:
     for ground in ("window", "surface", "sunken", "hover", "selection", "selection_idle"):

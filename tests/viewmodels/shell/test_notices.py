@@ -119,6 +119,13 @@ def test_what_was_done_is_taken_back_once_the_last_first() -> None:
     assert undone == ["rename", "move"] and journal.last_undoable is None
 
 
+def test_what_was_taken_back_by_a_key_is_not_offered_to_be_taken_back() -> None:
+    notices = Notices()
+    notices.journal.done(text("Moved."), undo=lambda: notices.journal.done(text("The move was undone.")))
+    notices.journal.undo_last()
+    assert [str(toast.title) for toast in notices.toasts] == ["The move was undone."]
+
+
 def test_our_mistakes_come_with_a_report() -> None:
     notices, reports = Notices(), list[Any]()
     notices.crashed.connect(reports.append)

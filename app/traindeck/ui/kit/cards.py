@@ -78,6 +78,19 @@ class _PushButton(QPushButton):
     def __init__(self, words: str) -> None:
         super().__init__(words)
         self.setAutoDefault(False)
+        self._left_as = ""
+
+    def setEnabled(self, wanted: bool) -> None:
+        """The keyboard waits beside it: Qt would carry it off, as far as into another panel."""
+        holder = self.parentWidget()
+        if not wanted and self.hasFocus() and holder is not None and holder.focusProxy() is None:
+            self._left_as = self.text()
+            holder.setFocus()
+        super().setEnabled(wanted)
+        if wanted and self._left_as:
+            is_same, self._left_as = self._left_as == self.text(), ""
+            if is_same and holder is not None and holder.hasFocus():
+                self.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         has_modifiers = bool(event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier)

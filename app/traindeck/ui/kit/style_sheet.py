@@ -43,6 +43,7 @@ QPushButton {
     background: $surface; color: $text; border: 1px solid $border_strong; border-radius: 5px;
     padding: 4px 12px; min-height: 18px;
 }
+QPushButton, QToolButton, QCheckBox, QRadioButton { outline: none; }
 QPushButton:hover { background: $hover; }
 QPushButton:pressed, QPushButton:checked { background: $selection; color: $on_selection; }
 QPushButton:focus { border: 2px solid $link; padding: 3px 11px; }

@@ -113,7 +113,7 @@ class Toast(QFrame):
 
     def _undo(self) -> None:
         self._notices.journal.undo(self.happening.number)
-        self._dismiss()
+        self._dismiss()  # also where it cannot be taken back any more
 
     def _retry(self) -> None:
         self._dismiss()

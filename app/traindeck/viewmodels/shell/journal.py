@@ -110,6 +110,8 @@ class Journal(QObject):
     """A Happening."""
     undo_changed = Signal()
     """`last_undoable` is another one."""
+    undone = Signal(int)
+    """What this one told of is about to be taken back, whoever asked for it."""
 
     def __init__(self, clock: Clock = utc_now) -> None:
         super().__init__()
@@ -186,6 +188,7 @@ class Journal(QObject):
         if found is not None and found.undo is not None:
             self._undoable.remove(found)
             self.undo_changed.emit()
+            self.undone.emit(number)
             found.undo()
 
     def undo_last(self) -> None:

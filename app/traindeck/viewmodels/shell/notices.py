@@ -72,6 +72,7 @@ class Notices(QObject):
         self._retries: dict[str, Callable[[], None]] = {}
         self._mendings: dict[str, Mending] = {}
         self.journal.told.connect(self._on_told)
+        self.journal.undone.connect(self.dismiss)
         self._arrived.connect(self._crash)  # from any thread to this one
 
     # conditions

@@ -107,6 +107,24 @@ async def test_the_form_as_text_and_back_with_mistakes_at_their_line(
         assert path.read_text(encoding="utf-8").startswith("# mine\n")
 
 
+async def test_marks_are_at_the_lines_of_the_text_that_is_there(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
+        qtbot.mouseClick(on.view.text_button, Qt.MouseButton.LeftButton)
+        await until(lambda: on.view.text is not None and "digits" in on.view.text.text.toPlainText())
+        assert on.view.text is not None
+        words, marks = on.view.text.text, on.view.text.marks
+
+        def marked() -> list[int]:
+            return [one.cursor.blockNumber() + 1 for one in words.extraSelections()]
+
+        words.setPlainText(f"{words.toPlainText()}\n\nno toml\n")
+        await until(lambda: "not valid TOML" in marks.item(0).text())
+        assert marked() == [words.blockCount() - 1]
+        on.form.new()
+        await until(lambda: marks.item(0).text().startswith("✗ Line 2: Name"))
+        assert marked()[0] == 2 and words.toPlainText().splitlines()[1] == 'name = ""'
+
+
 async def test_words_that_a_scroll_bar_parts_have_their_second_line(theme: Theme, qtbot: QtBot) -> None:
     rows = WrappedRows()
     qtbot.addWidget(rows)

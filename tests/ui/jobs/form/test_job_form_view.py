@@ -62,6 +62,7 @@ async def test_five_clicks_and_the_key_make_one_job(tmp_path: Path, theme: Theme
         assert on.bar.submit.text() == "Submit to the Lab"
         for _ in range(5):
             qtbot.mouseClick(on.bar.submit, Qt.MouseButton.LeftButton)
+        assert on.view.window().focusWidget() is on.bar, "no other panel gets the keyboard"
         qtbot.keyClick(on.editor("name"), Qt.Key.Key_Return, CTRL)
         assert not on.bar.submit.isEnabled()
         await until(lambda: on.bar.stage.text() == "Submitting the job…")

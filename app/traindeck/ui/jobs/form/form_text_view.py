@@ -146,6 +146,7 @@ class FormTextView(QWidget):
         cursor = self.text.textCursor()
         cursor.setPosition(min(place, self.text.document().characterCount() - 1))
         self.text.setTextCursor(cursor)
+        self._show_marks()  # those of the text before have lost their lines
 
     def _on_typed(self) -> None:
         if not self._is_showing:

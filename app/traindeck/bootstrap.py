@@ -194,6 +194,7 @@ async def _main(
         faulthandler.dump_traceback_later(_LAST_RESORT_S, exit=True, file=crash_file)
         owned.callback(faulthandler.cancel_dump_traceback_later)
         await layout.keep(core.disk)
+        models.run_news.flush()
         await models.events.flush()
         await models.webhook_notices.flush()
         return status

@@ -185,10 +185,11 @@ class Models:
         self.rules = RuleNews(core.rules, notices.journal, scope)
         webhook = core.webhook(self.preferences.value)
         self.webhook_notices = WebhookNotices(self.events, self.preferences, webhook, scope)
+        self.run_news = RunNews(core.watch, notices.journal, core.explaining.failure, scope)
         self._news = (
             self.system_notices,
             self.webhook_notices,
-            RunNews(core.watch, notices.journal),
+            self.run_news,
             self.hangs,
             self.rules,
             RecordsNews(core.records, core.watch, notices, scope),

@@ -227,3 +227,33 @@ def test_each_framework_is_there_more_than_once() -> None:
     for case in CASES:
         counted[case["framework"]] += 1
     assert counted["MindSpore"] >= 4 and counted["PyTorch"] >= 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_file_that_is_no_text_has_no_values(seed: int) -> None:
+    """Among so many bytes a few look like an epoch by chance."""
+    noise = random.Random(seed).randbytes(300_000)
+    reading = read(noise + b"\nepoch 6 loss 0.5\n")
+    assert reading.is_empty and not reading.values and reading.bytes_read == len(noise) + 18
+    holes = bytes(byte for byte in noise if byte % 3)
+    assert read(holes.replace(b"\x01", b"\0" * 40) + b"\nepoch 6 loss 0.5\n").is_empty
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        b"\xff\xfe\x80\x81\x01" * 20 + b"\n",  # a few broken bytes
+        b"\0" * 100_000,  # a hole, where another program emptied the file
+        b"10%|\x08\x08\x08\x08\x1b[A\x1b[31m" * 300 + b"\n",
+    ],
+)
+def test_a_log_with_broken_bytes_keeps_its_values(log: bytes) -> None:
+    lines = b"".join(b"epoch %d/90 loss %.3f\n" % (epoch, 1 / epoch) for epoch in range(1, 61))
+    assert read(log + lines).values["epoch"] == 60
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-16", "latin-1"])
+def test_a_log_of_another_encoding_keeps_its_values(encoding: str) -> None:
+    words = "é" if encoding == "latin-1" else "第一轮" if encoding == "gb18030" else ""
+    lines = "".join(f"{words} epoch {epoch}/90 loss {1 / epoch:.3f}\n" for epoch in range(1, 61))
+    assert read(lines.encode(encoding)).values["epoch"] == 60

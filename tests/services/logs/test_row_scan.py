@@ -243,9 +243,17 @@ def test_levels(tmp_path: Path) -> None:
         ("a(?=b)", "not available: (?="),
         (r"(a)\1", r"unknown escape sequence: \1"),
         ("a*b**", "impossible repetition: **"),
+        ("step\\", "a backslash at the end"),
+        ("(step\\", "a backslash at the end"),
+        ("x)(y", "unexpected )"),
+        ("x)\\", "unexpected )"),
     ],
 )
 def test_what_is_wrong_with_an_expression_names_its_own_words_alone(words: str, reason: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         BoundedExpression(words)
     assert str(refused.value.title) == f"“{words}” is not a regular expression: {reason}."
+    for is_whole_word in (False, True):
+        with pytest.raises(InvalidInput) as refused:
+            SearchPattern(Wanted(words, is_expression=True, is_whole_word=is_whole_word))
+        assert str(refused.value.title) == f"“{words}” is not a regular expression: {reason}."

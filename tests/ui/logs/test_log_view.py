@@ -16,6 +16,8 @@ from support.log_bench import RUN, Bench, bench, numbered
 from support.panel_bench import light_theme
 from support.waiting import until
 from traindeck.domain.jobs.job import RunState
+from traindeck.domain.readings.failure_rules import RuleText
+from traindeck.domain.readings.failures import Failure
 from traindeck.domain.readings.tracking import tracked_number
 from traindeck.ui.kit.edits import FIND, edit_of
 from traindeck.ui.kit.theme import Theme
@@ -229,6 +231,10 @@ async def test_the_header_says_how_things_stand(tmp_path: Path, theme: Theme, qt
         on.cloud.watch.tell(replace(RUN, state=RunState.FAILED, reason="Exit code 1"))
         assert on.view.chip.text() == "Failed"
         assert on.view.reason.text() == "Exit code 1"
+        memory = RuleText("The GPU ran out of memory.", "GPU 显存不足。")
+        on.feed.failure_of = lambda _: Failure("gpu-memory", memory, memory, memory)
+        on.feed.look_at_failure()
+        assert on.view.reason.text() == "The GPU ran out of memory."
 
 
 async def test_find_selects_and_goes_round(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

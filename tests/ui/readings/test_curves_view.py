@@ -99,6 +99,11 @@ async def test_several_runs_are_in_one_chart(tmp_path: Path, theme: Theme, qtbot
         assert used.label == "1 CPU worker-0" and list(used.xs) == [0, 60, 120], "NPU has no samples: no line"
         assert used.ys[0] == 10 and math.isnan(used.ys[1]) and used.ys[2] == 30, "a hole is no zero"
         assert curves.state.axis == TIME and chart.used.isVisible()
+        assert [entry.text() for entry in chart.key.entries] == [f"{number} CPU worker-0" for number in (1, 2, 3)]
+        assert chart.used.legend is None, "on a low chart it would lie over values"
+        assert chart.used.mapTo(view, chart.used.rect().topLeft()).y() >= (
+            chart.key.mapTo(view, chart.key.rect().bottomLeft()).y()
+        )
         chart.export(tmp_path / "chart.png")
         chart.export(tmp_path / "chart.csv")
         await until(lambda: (tmp_path / "chart.csv").exists() and (tmp_path / "chart.png").exists())

@@ -3,16 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
 from support.waiting import fail_with, until
-from traindeck.domain.errors import KeysRefused
+from traindeck.domain.errors import KeysRefused, LocalTrouble
 from traindeck.domain.events import KeptEvent
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.readings.evidence import NumberedLine
+from traindeck.domain.readings.failure_rules import RuleText
+from traindeck.domain.readings.failures import Failure
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.orders import Kind
 from traindeck.runtime.blocking import BlockingCalls
@@ -40,7 +46,24 @@ class Start:
         self.runs: Listeners[Run] = Listeners()
         self.transfers: Listeners[Transfer] = Listeners()
         watch = cast("RunWatch", SimpleNamespace(changed=self.runs))
-        self.news = (RunNews(watch, self.journal), TransferNews(self.transfers, self.journal))
+        self.run_news = RunNews(watch, self.journal, self.explain, scope)
+        self.news = (self.run_news, TransferNews(self.transfers, self.journal))
+        self.failure: Failure | None = None
+        self.trouble: Exception | None = None
+        self.is_read = asyncio.Event()
+        self.is_read.set()
+
+    async def explain(self, _: Run) -> tuple[Failure | None, str]:
+        """As the reading of a log answers that the test turns."""
+        await self.is_read.wait()
+        if self.trouble is not None:
+            raise self.trouble
+        return self.failure, "worker-0"
+
+    async def hints(self) -> list[str]:
+        await until(lambda: bool(self.journal.entries))
+        await self.events.flush()
+        return [say(event.hint) for event in self.fresh]
 
     async def told(self) -> list[tuple[str, str]]:
         """The titles of what was new, each with the notice it is worth."""
@@ -73,15 +96,67 @@ async def test_each_state_of_a_run_is_told_once_also_over_a_restart(tmp_path: Pa
         for _ in range(2):
             second.runs.tell(a_run(RunState.RUNNING))
             second.runs.tell(a_run(RunState.FAILED, "no space"))
+        await until(lambda: len(second.journal.entries) == 3)
         assert await second.told() == [("“bert” (run 41): Failed", "run_failed")]
         (event,) = second.fresh
         assert (say(event.hint), topic_of(event)) == ("no space", Topic(Subject.RUN, "r1", "work"))
     async with start(tmp_path) as third:
         third.runs.tell(a_run(RunState.FAILED, "no space"))
+        await until(lambda: len(third.journal.entries) == 1)
         assert await third.told() == []
         third.events.load()
         await until(lambda: third.events.is_loaded)
         assert len(third.events.rows) == 3
+
+
+GPU_MEMORY = RuleText("The GPU ran out of memory.", "GPU 显存不足。")
+KNOWN = Failure("gpu-memory", GPU_MEMORY, GPU_MEMORY, GPU_MEMORY)
+UNTOLD = Failure("", RuleText("It failed.", ""), RuleText("", ""), RuleText("", ""), proof_words="Exit code 1")
+ODD = replace(UNTOLD, proof=NumberedLine(1, 0, "Odd: 7"), proof_words="Odd: 7")
+
+
+@pytest.mark.parametrize(
+    ("state", "failure", "trouble", "hint"),
+    [
+        (RunState.FAILED, KNOWN, None, "The GPU ran out of memory."),
+        (RunState.ABNORMAL, ODD, None, "Exit code 1"),
+        (RunState.FAILED, UNTOLD, None, "Exit code 1"),
+        (RunState.FAILED, None, None, "Exit code 1"),
+        (RunState.FAILED, KNOWN, LocalTrouble(text("The disk is gone."), text("Look.")), "Exit code 1"),
+        (RunState.COMPLETED, KNOWN, None, "Exit code 1"),
+    ],
+)
+async def test_the_end_of_a_run_is_told_with_its_cause(
+    tmp_path: Path, state: RunState, failure: Failure | None, trouble: Exception | None, hint: str
+) -> None:
+    async with start(tmp_path) as at:
+        at.failure, at.trouble = failure, trouble
+        for _ in range(2):
+            at.runs.tell(a_run(state, "Exit code 1"))
+        assert await at.hints() == [hint]
+
+
+async def test_a_failure_waits_for_its_cause_and_never_for_long(tmp_path: Path) -> None:
+    """Nor is it lost where the program ends meanwhile."""
+    async with start(tmp_path) as at:
+        at.is_read.clear()
+        at.failure = KNOWN
+        at.runs.tell(a_run(RunState.FAILED))
+        await asyncio.sleep(0)
+        at.runs.tell(a_run(RunState.FAILED, "Exit code 1"))  # which the service said later
+        assert not at.journal.entries
+        at.run_news.flush()
+        at.is_read.set()
+        assert await at.hints() == ["Exit code 1"]
+        at.run_news.flush()
+        assert len(at.journal.entries) == 1
+    async with TaskScope(fail_with) as scope:
+        runs, journal = Listeners[Run](), Journal()
+        watch = cast("RunWatch", SimpleNamespace(changed=runs))
+        news = RunNews(watch, journal, lambda _: asyncio.Future(), scope, patience_s=0.01)
+        runs.tell(a_run(RunState.FAILED, "Exit code 1"))
+        await until(lambda: [say(one.hint) for one in journal.entries] == ["Exit code 1"])
+        news.close()
 
 
 async def test_what_is_being_written_is_waited_for_as_well(tmp_path: Path) -> None:

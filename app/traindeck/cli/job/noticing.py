@@ -14,6 +14,7 @@ from traindeck.domain.settings import NOTICES, WEBHOOK, hang_wait
 from traindeck.domain.texts import say
 from traindeck.runtime.beside import beside
 from traindeck.runtime.clock import utc_now
+from traindeck.services.notices.failure_causes import cause_of
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
@@ -52,8 +53,14 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
         place = f"{found.worker} {found.offset}"
         tell(line_notice(found.run, found.rule, place, found.line, is_last=found.is_last_told, trouble=found.trouble))
 
+    failed: list[Run] = []
+
     def on_change(changed: Run) -> None:
-        if changed.id == run.id:
+        if changed.id != run.id:
+            return
+        if changed.state.is_failure:
+            failed[:] = [changed]  # told at the end, when its log was read
+        else:
             tell(state_notice(changed))
 
     with ExitStack() as listening:
@@ -71,6 +78,8 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
             async with beside(guard.run()), beside(webhook.run()):
                 yield
         finally:
+            for ended in failed:
+                tell(state_notice(ended, await cause_of(ended, core.explaining.failure)))
             await webhook.flush()
         if not await webhook.finish(_FINISH_S):
             call.output.note(say("A notification was not delivered. It is sent when TrainDeck runs the next time."))

@@ -39,6 +39,11 @@ class RunState(StrEnum):
         return self in _OVER
 
     @property
+    def is_failure(self) -> bool:
+        """It ended, and not well, for a reason that its log may say."""
+        return self in (RunState.FAILED, RunState.ABNORMAL)
+
+    @property
     def is_remote(self) -> bool:
         """The service has (or had) a job for it."""
         return self not in _LOCAL

@@ -8,6 +8,7 @@ from datetime import timedelta
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.notices.line_rules import LineRule, RuleAct
+from traindeck.domain.readings.failures import Failure
 from traindeck.domain.texts import Text, count_text, text
 
 FINISHED, FAILED, STOPPED = "run_finished", "run_failed", "run_stopped"
@@ -43,9 +44,13 @@ def job_name(run: Run) -> str:
     return run.spec.name or run.name
 
 
-def state_notice(run: Run) -> RunNotice:
+def state_notice(run: Run, failure: Failure | None = None) -> RunNotice:
+    """With the cause where its log shows one that is known: an exit code helps nobody, and lines of logs stay here."""
     title = text("“{name}” (run {number}): {state}", name=job_name(run), number=run.number, state=run.state_words)
-    return RunNotice(run, _ENDS.get(run.state, ""), title, _reason(run), f"run {run.id} {run.state}")
+    hint = _reason(run)
+    if failure is not None and failure.is_known:
+        hint = Text("{words}", {"words": str(failure.title)})
+    return RunNotice(run, _ENDS.get(run.state, ""), title, hint, f"run {run.id} {run.state}")
 
 
 def hang_notice(run: Run, silence: timedelta, held_bytes: int, waits: int = 0) -> RunNotice:

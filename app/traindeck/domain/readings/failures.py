@@ -40,6 +40,13 @@ class Failure:
     def is_known(self) -> bool:
         return bool(self.rule)
 
+    @property
+    def short_words(self) -> str:
+        """In one line, for those who do not show its card; empty: nothing but what the service said."""
+        if self.is_known:
+            return str(self.title)
+        return self.proof_words if self.proof is not None else ""
+
 
 @dataclass(frozen=True, slots=True)
 class RunReading:

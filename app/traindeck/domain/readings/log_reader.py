@@ -9,6 +9,7 @@ from traindeck.domain.readings.line_reader import MOST_LINE, LineFacts, LineRead
 from traindeck.domain.readings.patterns import Patterns
 from traindeck.domain.readings.progress import ProgressTracker
 from traindeck.domain.readings.reading import LogReading, NotFinite
+from traindeck.domain.readings.textness import Textness
 from traindeck.domain.readings.tracking import TrackedNumber
 
 MOST_SERIES = 100
@@ -38,6 +39,7 @@ class LogReader:
         """What to add to the time in a line to have the time it arrived."""
         self._has_clock = False
         self._reads_rank_0 = False
+        self._textness = Textness()
 
     def expect(self, epochs: int | None = None, steps: int | None = None) -> None:
         """How many the settings of the run ask for."""
@@ -56,6 +58,7 @@ class LogReader:
     def take(self, data: bytes, at: float | None = None) -> None:
         """`at`: when it arrived, in seconds since 1970; lines with a time of their own are taken at that."""
         self._offset += len(data)
+        self._textness.take(data)
         *lines, rest = (self._rest + data).replace(b"\r", b"\n").split(b"\n")
         for line in lines:
             if line:
@@ -74,7 +77,9 @@ class LogReader:
         self._line_at, self._dropped = self._offset, 0
 
     def reading(self, now: float | None = None) -> LogReading:
-        """As it stands; `now` on the clock of `at`."""
+        """As it stands; `now` on the clock of `at`. What is no text has nothing to say: what it has came by chance."""
+        if not self._textness.is_text:
+            return LogReading(bytes_read=self._offset)
         progress = self._tracker.progress(now if self._has_clock else None)
         if not self._has_clock:
             progress = replace(progress, news_at=None)  # the time in its lines may be of any zone

@@ -27,9 +27,9 @@ class BoundedExpression:
         options.max_mem = _MOST_MEMORY
         options.case_sensitive = minds_case
         try:
-            self._compiled: Any = re2.compile(f"(?m:{words})", options)
+            self._compiled: Any = re2.compile(f"(?m){words}", options)  # no parentheses: a backslash would take one in
         except re2.error as error:
-            reason = _reason(str(error), words)
+            reason = _reason(str(error), typed or words)
             raise InvalidInput(
                 text(
                     "“{expression}” is not a regular expression: {problem}.", expression=typed or words, problem=reason
@@ -80,8 +80,6 @@ _REASONS = {
 def _reason(said: str, words: str) -> Text:
     """What is wrong, and the part of the words it is about."""
     reason, _, part = said.removeprefix("b'").removesuffix("'").replace("\\\\", "\\").partition(": ")
-    # It was given the words in parentheses, and names what they were made into.
-    part = part if part in words else part.removesuffix(")")
     told = _REASONS.get(reason, Text("{words}", {"words": reason}))
     is_telling = part in words and part not in ("", words)
     return Text("{reason}: {part}", {"reason": told, "part": part}) if is_telling else told

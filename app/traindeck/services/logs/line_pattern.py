@@ -28,6 +28,8 @@ class SearchPattern:
     def __init__(self, wanted: Wanted) -> None:
         """What cannot be used is refused with a sentence."""
         self.wanted = wanted
+        if wanted.is_expression and wanted.is_whole_word:
+            BoundedExpression(wanted.words)  # by itself: what is wrong with it is not what is put around it
         self._expression = BoundedExpression(expression_of(wanted), typed=wanted.words)
         self._literal = _literal(wanted)
         self._spoilers: tuple[bytes, ...] = () if wanted.minds_case else _SAME_AS_ASCII

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job import Run
 from traindeck.domain.readings.failures import Failure, failure_of
 from traindeck.domain.readings.log_reader import LogReader
 from traindeck.domain.readings.merging import merged
@@ -20,7 +20,6 @@ from traindeck.services.logs.run_logs import RunLogs
 from traindeck.services.readings.shipped import failure_rules, progress_patterns
 from traindeck.services.readings.whole_log import ReadPart, evidence_in, read_values
 
-_FAILED = (RunState.FAILED, RunState.ABNORMAL)
 MOST_WORKERS = 16
 
 
@@ -63,7 +62,7 @@ class LogExplaining:
 
     def _failure(self, run: Run, token: CancelToken) -> tuple[Failure | None, str]:
         """Of several workers the one whose log knows most: others end because it ended."""
-        if run.state not in _FAILED:
+        if not run.state.is_failure:
             return None, ""
         found: list[tuple[int, Failure, str]] = []
         for task in run.tasks[:MOST_WORKERS]:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QStackedLayout, QTabBar, QWidget
 
 from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import printable, say
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
 from traindeck.ui.kit.edits import COPY, FIND, SELECT_ALL, Edit, Edits, HasEdits
@@ -261,6 +261,8 @@ class LogView(HasEdits, QWidget):
                 words = say("{trouble} Next attempt in {seconds} s.", trouble=words, seconds=round(state.next_look_s))
         elif run is not None and run.reason:
             role, words = "error" if tone_of(run) is Tone.BAD else "dim", str(run.reason)
+        if run is not None and state.failure is not None and not state.trouble:
+            role, words = "error", printable(state.failure.short_words) or words
         set_role(self.reason, role)
         self.reason.setText(words)
         self.reason.setVisible(bool(words))

@@ -18,6 +18,7 @@ from traindeck.ui.kit.cards import EmptyPage, fill_scrolling, push_button, show_
 from traindeck.ui.kit.flow import FlowLayout
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import CURVE_COLORS, HALF, SPACE, Theme, set_role
+from traindeck.ui.readings.chart_key import ChartKey
 from traindeck.viewmodels.readings.curves import AXES, CurveLine, Curves
 
 _AXES = {"step": text("Step"), "epoch": text("Epoch"), "time": text("Seconds since the start")}
@@ -43,8 +44,10 @@ _WIDE, _MOST_WIDE = 1.6, 400
 class Chart(pg.PlotWidget):  # type: ignore[misc]
     """Lines with a cross-hair that the mouse and the arrow keys move."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, key: ChartKey | None = None) -> None:
+        """`key` says which line is which; without one a legend inside does."""
         super().__init__(enableMenu=False)
+        self._key = key
         # It makes its menus all the same, as windows of nobody.
         menu = self.plotItem.ctrlMenu
         menu.setParent(self, menu.windowFlags())
@@ -52,7 +55,7 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMenuEnabled(False)
         self.hideButtons()
-        self.legend = self.addLegend(offset=(-10, 10), labelTextSize="9pt")
+        self.legend = self.addLegend(offset=(-10, 10), labelTextSize="9pt") if key is None else None
         self.cross = pg.InfiniteLine(angle=90)
         self.cross.hide()
         self.addItem(self.cross, ignoreBounds=True)
@@ -86,13 +89,15 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
             if is_log:
                 ys = np.where(ys > 0, ys, np.nan)
             width = _WIDE if len(xs) <= _MOST_WIDE else 1.0
-            item.setPen(pg.mkPen(CURVE_COLORS[line.color % len(CURVE_COLORS)][_is_dark(theme)], width=width))
+            item.setPen(pg.mkPen(_color(line, theme), width=width))
             item.setData(xs, ys, connect="finite")
             # One value is no line yet, and is to be seen all the same.
             if (symbol := "o" if len(xs) == 1 else None) != item.opts["symbol"]:
                 item.setSymbolPen(None)
                 item.setSymbolBrush(item.opts["pen"].color())
                 item.setSymbol(symbol)
+        if self._key is not None:
+            self._key.show_lines([line.label for line in lines], [_color(line, theme) for line in lines])
         if self.cross.isVisible():
             self._say_values()
 
@@ -109,10 +114,11 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
             self.getAxis(side).setStyle(maxTickLevel=1)
             self.getAxis(side).enableAutoSIPrefix(False)  # thousandths of a percent are nothing one reads
         self.getAxis("left").setWidth(_AXIS_WIDTH)  # so that two charts below each other have the same time
-        self.legend.setLabelTextColor(theme.color("text"))
-        ground = theme.color("surface")
-        ground.setAlpha(210)
-        self.legend.setBrush(pg.mkBrush(ground))
+        if self.legend is not None:
+            self.legend.setLabelTextColor(theme.color("text"))
+            ground = theme.color("surface")
+            ground.setAlpha(210)
+            self.legend.setBrush(pg.mkBrush(ground))
         self.cross.setPen(pg.mkPen(theme.color("dim"), style=Qt.PenStyle.DashLine))
         self.showGrid(x=True, y=True, alpha=0.15)
 
@@ -171,12 +177,10 @@ class CurvesView(QWidget):
         self.log, self.resources = QCheckBox(say("Logarithmic")), QCheckBox(say("Resources"))
         self.whole = push_button(say("Show all"), self._show_all, tip=say("Show all of the curves (Home)"))
         self.keep = push_button(say("Export…"), self.export_wanted.emit)
-        self.chart, self.used = Chart(say("Curves")), Chart(say("Resources"))
+        self.key = ChartKey()  # each worker has several lines, and the chart is low
+        self.chart, self.used = Chart(say("Curves")), Chart(say("Resources"), self.key)
         self.used.setXLink(self.chart)
         self.used.setLabel("left", "%")
-        self.used.legend.setColumnCount(2)  # each worker has several, and the chart is low
-        self.used.legend.setOffset((-10, 2))
-        self.used.legend.layout.setVerticalSpacing(-6)
         self.used.setYRange(0, 100)  # that nothing is used is seen at once
         self.trouble = label("", "warn", wraps=True)
         self.empty = EmptyPage(
@@ -226,7 +230,8 @@ class CurvesView(QWidget):
         for chart in (self.chart, self.used):
             chart.setMinimumHeight(_LEAST)  # on a low page it is scrolled to, not pressed flat
         column = column_of(
-            head, self.trouble, self.empty, self.chart.words, (self.chart, 3), self.used.words, (self.used, 2),
+            head, self.trouble, self.empty, self.chart.words, (self.chart, 3),
+            self.key, self.used.words, (self.used, 2),
             margins=(SPACE, SPACE, SPACE, SPACE), spacing=HALF,
         )  # fmt: skip
         fill_scrolling(self, column)
@@ -253,7 +258,7 @@ class CurvesView(QWidget):
         self.empty.setVisible(not has_some and not state.shows_resources)
         self.chart.setVisible(has_some)
         self.chart.words.setVisible(has_some)
-        for widget in (self.used, self.used.words):
+        for widget in (self.key, self.used, self.used.words):
             widget.setVisible(state.shows_resources)
         show_words(self.trouble, state.trouble.sentence() if state.trouble is not None else "")
         # Where no line knows its place on the axis, the numbers stand in their order, and are not said to be steps.
@@ -264,6 +269,10 @@ class CurvesView(QWidget):
                 chart.setLabel("bottom", words)
         self.chart.show_lines(state.lines, self._theme, is_log=state.is_log)
         self.used.show_lines(state.resources, self._theme)
+
+
+def _color(line: CurveLine, theme: Theme) -> str:
+    return CURVE_COLORS[line.color % len(CURVE_COLORS)][_is_dark(theme)]
 
 
 def _is_dark(theme: Theme) -> bool:

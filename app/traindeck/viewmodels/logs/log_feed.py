@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import LAB_ENDED, Run
+from traindeck.domain.readings.failures import Failure
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import Clock, utc_now
@@ -53,6 +54,8 @@ class LogState:
     answer_age_s: float | None = None
     trouble: AppError | None = None
     next_look_s: float | None = None
+    failure: Failure | None = None
+    """Why the run failed, as soon as that is known."""
     is_following: bool = True
     new_lines: int = 0
 
@@ -116,6 +119,8 @@ class LogFeed(QObject):
         """So many were there when the end was no longer followed."""
         self.found_row: int | None = None
         """Where that is, for a view that opens later."""
+        self.failure_of: Callable[[str], Failure | None] = lambda _: None
+        """By the id of a run; for who knows it."""
         self.place_wanted: LogPlace | None = None
         self._look_again = asyncio.Event()
         """Where the last start left this log, until another is shown or somebody scrolls."""
@@ -172,6 +177,10 @@ class LogFeed(QObject):
             standing = self.lines.standing
             self._seen_rows = 0 if standing is None else standing.ended
             self._become(replace(self.state, is_following=wanted, new_lines=0))
+
+    def look_at_failure(self) -> None:
+        """`failure_of` may have another answer."""
+        self._become(self.state)
 
     def place_at(self, offset: int) -> LogPlace | None:
         run = self.state.run
@@ -294,6 +303,7 @@ class LogFeed(QObject):
                 state,
                 run_seconds=run.run_seconds(now),
                 cloud_bytes=self._cloud_bytes(run, state.task),
+                failure=self.failure_of(run.id) if run.state.is_failure else None,
                 answer_age_s=None if last is None else max(0.0, (now - last).total_seconds()),
                 trouble=None if run.state.is_over else self._watch.trouble(run.profile) or self._watch.log_trouble,
                 next_look_s=None if due is None else max(0.0, (due - now).total_seconds()),

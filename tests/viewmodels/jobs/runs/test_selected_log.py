@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from support.folder_cloud import FolderCloud, digits_spec
+from support.read_runs import read_runs, write_log
+from support.reading_corpora import FAILURES
 from support.waiting import until
 from traindeck.domain.jobs.job import LAB_ENDED, Run, RunState
 from traindeck.viewmodels.jobs.runs.selected_log import SelectedLog
@@ -31,6 +33,18 @@ async def test_the_log_shows_the_run_that_is_selected_in_the_end(tmp_path: Path)
         assert shown == ["another", "another"], "those on the way were not read"
         log.close()
         runs.close()
+
+
+async def test_the_log_of_a_failed_run_says_why_as_soon_as_that_is_read(tmp_path: Path) -> None:
+    run = Run("r1", 1, "digits-1", "lab", digits_spec(), RunState.FAILED, NOW, job_id="j1", reason="Exit code 1")
+    async with read_runs(tmp_path, run) as (cloud, runs, _):
+        write_log(cloud, run, (FAILURES / "real" / "label.log").read_bytes())
+        log = LogFeed(cloud.logs, cloud.watch, cloud.disk, cloud.scope)
+        SelectedLog(runs, log)
+        runs.refresh()
+        await until(lambda: log.state.failure is not None)
+        assert log.state.failure is not None and log.state.failure.rule == "label-range"
+        log.close()
 
 
 async def test_a_run_that_the_lab_lost_is_marked_in_the_view_and_not_in_the_file(tmp_path: Path) -> None:

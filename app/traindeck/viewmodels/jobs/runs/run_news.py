@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.notices.run_notices import state_notice
+from traindeck.domain.readings.failures import Failure
+from traindeck.runtime.tasks import TaskScope
 from traindeck.services.jobs.run_watch import RunWatch
+from traindeck.services.notices.failure_causes import PATIENCE_S, Explain, cause_of
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, SystemNotice, Topic
 
 _KINDS = {
@@ -15,21 +20,63 @@ _KINDS = {
 
 
 class RunNews:
-    """What the program before this one told of is not told again: the mark of each is the run and its state."""
+    """What the program before this one told of is not told again: the mark of each is the run and its state.
 
-    def __init__(self, watch: RunWatch, journal: Journal) -> None:
+    That a run failed is told with the cause, once its log was read for it or took too long.
+    """
+
+    def __init__(
+        self,
+        watch: RunWatch,
+        journal: Journal,
+        explain: Explain,
+        scope: TaskScope,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self._journal = journal
+        self._explain = explain
+        self._scope = scope
+        self._patience_s = patience_s
         self._told: dict[str, RunState] = {}
+        self._failed: dict[str, Run] = {}
+        """Of which the cause is being looked for."""
         self._stop_listening = watch.changed.add(self._on_run)
 
     def close(self) -> None:
         self._stop_listening()
 
+    def flush(self) -> None:
+        """Tell now what waits for its cause: the program ends."""
+        for run_id in list(self._failed):
+            self._tell_failed(run_id, None)
+
     def _on_run(self, run: Run) -> None:
+        if run.id in self._failed and run.state.is_failure:
+            self._failed[run.id] = run  # its cause is being looked for
+            return
         if self._told.get(run.id) is run.state:
             return
         self._told[run.id] = run.state
-        news = state_notice(run)
+        if not run.state.is_failure:
+            self._tell(run, None)
+            return
+        self._failed[run.id] = run
+        if not self._scope.start(f"why {run.id} is {run.state}", partial(self._look_for_cause, run)):
+            self._tell_failed(run.id, None)
+
+    async def _look_for_cause(self, run: Run) -> None:
+        failure = None
+        try:
+            failure = await cause_of(run, self._explain, self._patience_s)
+        finally:
+            self._tell_failed(run.id, failure)
+
+    def _tell_failed(self, run_id: str, failure: Failure | None) -> None:
+        if (run := self._failed.pop(run_id, None)) is not None:
+            self._tell(run, failure)
+
+    def _tell(self, run: Run, failure: Failure | None) -> None:
+        news = state_notice(run, failure)
         notice = SystemNotice(news.kind) if news.kind else None
         self._journal.tell(
             _KINDS[notice] if notice else NewsKind.NOTE,

@@ -31,6 +31,7 @@ class LoadedCurves(QWidget):
     def __init__(self, curves: Curves, theme: Theme, export: Callable[[CurvesView], object]) -> None:
         super().__init__()
         self._curves, self._theme, self._export = curves, theme, export
+        self._made: CurvesView | None = None
         self.view: CurvesView | None = None
         self._waiting = EmptyPage(say("Loading the chart…"), "")
         self._column = column_of(self._waiting, inside=self, margins=0)
@@ -40,16 +41,21 @@ class LoadedCurves(QWidget):
         self._loading.start()
 
     def _load(self) -> None:
-        """The last step makes the chart."""
+        """The last two steps make the chart and put it in its place."""
         for _ in self._steps:
             return
-        self._loading.stop()
         from traindeck.ui.readings.curves_view import CurvesView
 
-        view = self.view = CurvesView(self._curves, self._theme)
+        if self._made is None:
+            self._made = CurvesView(self._curves, self._theme)
+            self._made.setParent(self)
+            return
+        self._loading.stop()
+        view = self.view = self._made
         view.export_wanted.connect(self._ask_export)
         self._waiting.hide()
         self._column.addWidget(view)
+        view.show()
 
     def _ask_export(self) -> None:
         if self.view is not None:

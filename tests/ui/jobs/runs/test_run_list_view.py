@@ -460,6 +460,15 @@ async def test_a_star_is_clicked_and_the_selection_stays(tmp_path: Path, theme: 
         assert view.selected_ids() == ["r2"] and (await cloud.records.existing("r1")).starred
 
 
+async def test_what_is_under_way_makes_no_panel_wider(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1), a_run(2)) as (_, model, view):
+        least = view.minimumSizeHint().width()
+        for run_id in ("r1", "r2"):
+            model._say(run_id, text("What is done with the run {run} takes a while…", run=run_id))
+        assert view.busy.text().count("takes a while") == 2
+        assert view.minimumSizeHint().width() == least
+
+
 async def test_what_is_typed_above_the_list_is_looked_for_and_escape_shows_all(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:

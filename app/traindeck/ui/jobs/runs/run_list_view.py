@@ -12,12 +12,11 @@ from traindeck.domain.texts import say
 from traindeck.ui.jobs.runs.run_actions import can_run_again, fill_menu, run_actions
 from traindeck.ui.jobs.runs.run_rows import RunRows, RunRowsModel
 from traindeck.ui.jobs.runs.run_search_bar import RunSearchBar
-from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage
 from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.edits import FIND, Edit, HasEdits
 from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of
-from traindeck.ui.kit.property_page import one_line
 from traindeck.ui.kit.theme import HALF, SPACE, Theme
 from traindeck.viewmodels.jobs.runs.run_list import OtherJob, RunList
 from traindeck.viewmodels.ports import Asks
@@ -37,7 +36,7 @@ class RunListView(QWidget, HasEdits):
         self.empty = EmptyPage(
             say("No runs yet."), say("Fill in the job form and select Submit, or start with the sample project.")
         )
-        self.busy = one_line("", "small")
+        self.busy = ElidedLabel("", "small")
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self._menu_wanted: QPoint | None = None
         self._pages = QStackedLayout()

@@ -14,7 +14,7 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.viewmodels.ports import Choose, Way
 
 if TYPE_CHECKING:
-    from traindeck.services.jobs.run_removal import RemovalPlan
+    from traindeck.services.jobs.run_removal import BundleUse, RemovalPlan
     from traindeck.services.jobs.runs import RunService
     from traindeck.services.jobs.submission import Submission
 
@@ -94,13 +94,14 @@ class RunRemovals:
     async def _looked_at(self, runs: Sequence[Run]) -> list[RemovalPlan]:
         """Of those that can be: one that began to go on meanwhile is left alone."""
         found: dict[str, RemovalPlan] = {}
+        known: dict[str, BundleUse] = {}
         room, together = asyncio.Semaphore(_AT_ONCE), frozenset(run.id for run in runs)
 
         async def look(run: Run) -> None:
             async with room:
                 self._say(run.id, text("Counting what would be deleted…"))
                 try:
-                    found[run.id] = await self._service.removal.look(run.id, together)
+                    found[run.id] = await self._service.removal.look(run.id, together, known)
                 except AppError:
                     if len(runs) == 1:
                         raise

@@ -131,7 +131,10 @@ class RunListView(QWidget, HasEdits):
         self._runs.choose(chosen)
         runs = [row_id for row_id in chosen if self._runs.other(row_id) is None]
         row_id = self.model.row(current.row()) if current.isValid() else ""
-        if runs or not chosen:
+        state = self._runs.state
+        # What is only not listed now, for something else is looked for, is still the one whose page is open.
+        is_away = not chosen and state.selected not in state.rows
+        if (runs or not chosen) and not is_away:
             self._runs.select(row_id if row_id in runs else (runs[0] if runs else ""))
 
     def _on_changed(self) -> None:

@@ -43,6 +43,16 @@ class RemovalPlan:
     kept: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class BundleUse:
+    """Of the frozen code on this computer."""
+
+    shared_with: int
+    """So many runs that stay were made of it."""
+    files: int = 0
+    size_bytes: int = 0
+
+
 @dataclass(eq=False, slots=True)
 class RunRemoval:
     """Looks first, then removes what was seen."""
@@ -53,14 +63,20 @@ class RunRemoval:
     transfers: Transfers
     bundles: CodeBundles
 
-    async def look(self, run_id: str, together: Set[str] = frozenset()) -> RemovalPlan:
-        """Raises Conflict for a run that goes on; `together`: the runs that are to be removed with it."""
+    async def look(
+        self, run_id: str, together: Set[str] = frozenset(), known: dict[str, BundleUse] | None = None
+    ) -> RemovalPlan:
+        """Raises Conflict for a run that goes on; `together`: the runs that are to be removed with it.
+
+        `known`: what was found out about the code of those, as many of them may be of the same.
+        """
         run = await self.records.existing(run_id)
         is_damaged = run.state is RunState.UNKNOWN and not run.job_id
         if not run.state.is_over and not is_damaged:
             raise Conflict(text("“{name}” has not ended yet.", name=run.name), text("Stop it first, then delete it."))
-        others = set(await self.records.using_bundle(run.bundle)) - together - {run.id}
-        local_files, local_bytes = await self._local(run) if not others else (0, 0)
+        known = known if known is not None else {}
+        if (use := known.get(run.bundle)) is None:
+            use = known[run.bundle] = await self._use(run.bundle, together | {run.id})
         code, trouble = _own_code(run), None
         files = size = 0
         if code is not None:
@@ -71,7 +87,7 @@ class RunRemoval:
         spec = run.filled_spec
         kept = (*(channel.place for channel in spec.outputs), *((spec.log_to,) if spec.log_to else ()))
         return RemovalPlan(
-            run, bool(run.job_id), code, files, size, trouble, local_files, local_bytes, len(others), tuple(kept)
+            run, bool(run.job_id), code, files, size, trouble, use.files, use.size_bytes, use.shared_with, tuple(kept)
         )
 
     async def remove(self, removal: RemovalPlan, *, code: bool) -> None:
@@ -102,14 +118,15 @@ class RunRemoval:
             return 0, 0
         return count, size
 
-    async def _local(self, run: Run) -> tuple[int, int]:
-        if not run.bundle:
-            return 0, 0
+    async def _use(self, bundle_id: str, gone: Set[str]) -> BundleUse:
+        others = set(await self.records.using_bundle(bundle_id)) - gone
+        if others or not bundle_id:
+            return BundleUse(len(others))
         try:
-            bundle = await self.bundles.open(run.bundle)
+            bundle = await self.bundles.open(bundle_id)
         except AppError:
-            return 0, 0
-        return len(bundle.files), sum(file.size_bytes for file in bundle.files)
+            return BundleUse(0)
+        return BundleUse(0, len(bundle.files), sum(file.size_bytes for file in bundle.files))
 
 
 def _own_code(run: Run) -> ObjectPath | None:

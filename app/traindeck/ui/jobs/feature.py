@@ -70,7 +70,7 @@ class JobsFeature(Feature):
         self._room = room
         self._storage = storage
         self._pages: dict[str, RunPage] = {}
-        # Not for each letter that is typed into the form.
+        # Not for each letter that is typed into the form, nor for each of a thousand runs that go.
         self._refreshing = QTimer(shell.window, singleShot=True, interval=_REFRESH_MS)
         self._refreshing.timeout.connect(shell.commands.refresh)
         self.strip = AgainStrip(room.runs.again, shell.window)
@@ -100,7 +100,7 @@ class JobsFeature(Feature):
             (room.runs.export_wanted, self._ask_export),
             (room.runs.chosen_changed, refresh),
             (room.runs.fetches.page_wanted, self._open_page),
-            (room.runs.changed, refresh),
+            (room.runs.changed, self._refreshing.start),
             (room.runs.selection_changed, refresh),
             (room.form.changed, self._refreshing.start),
             (self.shell.theme.changed, self._mark_pinned),

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QComboBox,
     QDialog,
     QDialogButtonBox,
     QFileDialog,
@@ -252,6 +253,9 @@ def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: s
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         tree.setColumnHidden(_TYPE_OF_FILE, True)  # the ending says it, in less room
+    for place in dialog.findChildren(QComboBox, "lookInCombo"):
+        place.currentTextChanged.connect(place.setToolTip)  # of a long path only the end is seen
+        place.setToolTip(place.currentText())
     return dialog
 
 

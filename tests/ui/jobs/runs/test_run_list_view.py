@@ -460,6 +460,15 @@ async def test_a_star_is_clicked_and_the_selection_stays(tmp_path: Path, theme: 
         assert view.selected_ids() == ["r2"] and (await cloud.records.existing("r1")).starred
 
 
+async def test_what_is_under_way_makes_no_panel_wider(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1), a_run(2)) as (_, model, view):
+        least = view.minimumSizeHint().width()
+        for run_id in ("r1", "r2"):
+            model._say(run_id, text("What is done with the run {run} takes a while…", run=run_id))
+        assert view.busy.text().count("takes a while") == 2
+        assert view.minimumSizeHint().width() == least
+
+
 async def test_what_is_typed_above_the_list_is_looked_for_and_escape_shows_all(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:
@@ -481,6 +490,22 @@ async def test_what_is_typed_above_the_list_is_looked_for_and_escape_shows_all(
         assert "Failed" in view.search.told.text()
         view.search.clear.click()
         assert view.model.rowCount() == 3
+
+
+async def test_the_run_that_is_shown_stays_the_selected_one_whatever_is_looked_for(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with view_of(tmp_path, theme, qtbot, a_run(1), a_run(2), a_run(3)) as (_, runs, view):
+        view.select("r2")
+        for words in ("no run is called so", "digits-3"):
+            qtbot.keyClicks(view.search.words, words)
+            await until(lambda: runs.search.found is not None and "r2" not in runs.state.rows)
+            assert runs.state.selected == "r2" and view.selected_ids() == []
+            qtbot.keyClick(view.search.words, Qt.Key.Key_Escape)
+            await until(lambda: view.model.rowCount() == 3)
+            assert runs.state.selected == "r2" and view.selected_ids() == ["r2"]
+        view.rows.clearSelection()
+        assert runs.state.selected == "", "taken back by hand"
 
 
 async def test_a_job_of_others_is_adopted_by_its_key_and_says_so_aloud(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from support.folder_cloud import FolderCloud, code_folder, digits_spec, offline
+from support.many_runs import add_many, over
 from support.panel_bench import User
 from support.waiting import until
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.run_query import RunQuery
 from traindeck.viewmodels.jobs.runs.beside_asked import asking_beside
 from traindeck.viewmodels.jobs.runs.run_list import RunList
 
@@ -60,6 +65,29 @@ async def test_code_that_only_those_use_that_go_is_not_said_to_be_kept(tmp_path:
         runs.remove([run.id for run in several], user.choose)
         await until(lambda: not runs.state.runs)
         assert await cloud.records.bundles() == set() and not list(cloud.paths.bundles.glob("*.json"))
+        runs.close()
+
+
+async def test_the_code_of_many_that_were_made_of_the_same_is_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        runs, user, asked = cloud.run_list(), User(False), list[str]()
+        one = await completed(cloud, tmp_path)
+        await add_many(cloud.records, (replace(run, number=run.number + 1, bundle=one.bundle) for run in over(300)))
+        ids = [run.id for run in await cloud.records.found(RunQuery())]
+        using = cloud.records.using_bundle
+
+        async def counted(bundle: str) -> list[str]:
+            asked.append(bundle)
+            return await using(bundle)
+
+        monkeypatch.setattr(cloud.records, "using_bundle", counted)
+        runs.refresh()
+        runs.remove(ids, user.choose)
+        await until(lambda: user.asked)
+        assert user.asked == ["Delete 301 runs? [Delete][Delete with the code]"]
+        assert len(asked) <= 8, "by those that are looked at together"
         runs.close()
 
 

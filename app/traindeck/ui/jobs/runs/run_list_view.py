@@ -12,12 +12,11 @@ from traindeck.domain.texts import say
 from traindeck.ui.jobs.runs.run_actions import can_run_again, fill_menu, run_actions
 from traindeck.ui.jobs.runs.run_rows import RunRows, RunRowsModel
 from traindeck.ui.jobs.runs.run_search_bar import RunSearchBar
-from traindeck.ui.kit.cards import EmptyPage
+from traindeck.ui.kit.cards import ElidedLabel, EmptyPage
 from traindeck.ui.kit.context_menu import keys_words
 from traindeck.ui.kit.edits import FIND, Edit, HasEdits
 from traindeck.ui.kit.kept_place import KeptRows
 from traindeck.ui.kit.layouts import column_of
-from traindeck.ui.kit.property_page import one_line
 from traindeck.ui.kit.theme import HALF, SPACE, Theme
 from traindeck.viewmodels.jobs.runs.run_list import OtherJob, RunList
 from traindeck.viewmodels.ports import Asks
@@ -37,7 +36,7 @@ class RunListView(QWidget, HasEdits):
         self.empty = EmptyPage(
             say("No runs yet."), say("Fill in the job form and select Submit, or start with the sample project.")
         )
-        self.busy = one_line("", "small")
+        self.busy = ElidedLabel("", "small")
         self.busy.setContentsMargins(SPACE, HALF, SPACE, HALF)
         self._menu_wanted: QPoint | None = None
         self._pages = QStackedLayout()
@@ -132,7 +131,10 @@ class RunListView(QWidget, HasEdits):
         self._runs.choose(chosen)
         runs = [row_id for row_id in chosen if self._runs.other(row_id) is None]
         row_id = self.model.row(current.row()) if current.isValid() else ""
-        if runs or not chosen:
+        state = self._runs.state
+        # What is only not listed now, for something else is looked for, is still the one whose page is open.
+        is_away = not chosen and state.selected not in state.rows
+        if (runs or not chosen) and not is_away:
             self._runs.select(row_id if row_id in runs else (runs[0] if runs else ""))
 
     def _on_changed(self) -> None:

@@ -137,7 +137,7 @@ class RunList(QObject):
         self.search = RunSearch(service.records, logs, scope, clock)
         self.search.changed.connect(self._show_rows)
         self.fetches = OutputFetches(service, watch, scope)
-        self._removals = RunRemovals(service, sender, scope, self._say)
+        self._removals = RunRemovals(service, sender, scope, self._say_of)
         self._changes: dict[str, asyncio.Event] = {}
         self._others: dict[str, tuple[OtherJob, ...]] = {}  # by account, as of its last look
         self.state = RunListState()
@@ -347,9 +347,13 @@ class RunList(QObject):
         self._scope.start(name, tell, words=words)
 
     def _say(self, run_id: str, words: Text | None) -> None:
-        busy = {key: said for key, said in self.state.busy.items() if key != run_id}
+        self._say_of([run_id], words)
+
+    def _say_of(self, run_ids: Sequence[str], words: Text | None) -> None:
+        meant = frozenset(run_ids)
+        busy = {key: said for key, said in self.state.busy.items() if key not in meant}
         if words is not None:
-            busy[run_id] = words
+            busy |= dict.fromkeys(run_ids, words)
         self.state = replace(self.state, busy=busy)
         self.changed.emit()
 

@@ -14,15 +14,15 @@ from traindeck.runtime.tasks import TaskScope
 from traindeck.viewmodels.ports import Choose, Way
 
 if TYPE_CHECKING:
-    from traindeck.services.jobs.run_removal import RemovalPlan
+    from traindeck.services.jobs.run_removal import BundleUse, RemovalPlan
     from traindeck.services.jobs.runs import RunService
     from traindeck.services.jobs.submission import Submission
 
 _AT_ONCE = 8
 _DELETE, _WITH_CODE = "delete", "code"
 
-Say = Callable[[str, Text | None], None]
-"""What is being done with a run; None: nothing any more."""
+Say = Callable[[Sequence[str], Text | None], None]
+"""What is being done with these runs; None: nothing any more."""
 
 
 def can_be_deleted(run: Run) -> bool:
@@ -83,31 +83,34 @@ class RunRemovals:
     def _start(self, plan: RemovalPlan, room: asyncio.Semaphore, *, with_code: bool) -> None:
         async def remove() -> None:
             async with room:
-                self._say(plan.run.id, text("Deleting…"))
+                self._say([plan.run.id], text("Deleting…"))
                 try:
                     await self._service.removal.remove(plan, code=with_code)
                 finally:
-                    self._say(plan.run.id, None)
+                    self._say([plan.run.id], None)
 
         self._scope.start(f"delete {plan.run.id}", remove)
 
     async def _looked_at(self, runs: Sequence[Run]) -> list[RemovalPlan]:
         """Of those that can be: one that began to go on meanwhile is left alone."""
         found: dict[str, RemovalPlan] = {}
+        known: dict[str, BundleUse] = {}
         room, together = asyncio.Semaphore(_AT_ONCE), frozenset(run.id for run in runs)
 
         async def look(run: Run) -> None:
             async with room:
-                self._say(run.id, text("Counting what would be deleted…"))
                 try:
-                    found[run.id] = await self._service.removal.look(run.id, together)
+                    found[run.id] = await self._service.removal.look(run.id, together, known)
                 except AppError:
                     if len(runs) == 1:
                         raise
-                finally:
-                    self._say(run.id, None)
 
-        await asyncio.gather(*map(look, runs))
+        # Of all at once: the whole window looks up at each word about one of them.
+        self._say([run.id for run in runs], text("Counting what would be deleted…"))
+        try:
+            await asyncio.gather(*map(look, runs))
+        finally:
+            self._say([run.id for run in runs], None)
         return [found[run.id] for run in runs if run.id in found]
 
     async def _let_go(self, runs: Sequence[Run], choose: Choose) -> None:

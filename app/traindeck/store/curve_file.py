@@ -33,8 +33,7 @@ def keep_curve(path: Path, curve: SmallCurve) -> None:
     values = [float(f"{value:.6g}") for value in curve.values]
     words = json.dumps({"values": values, "is_bad": curve.is_bad, "log_bytes": curve.log_bytes})
     try:
-        write_whole(path, words.encode())
-    except FileNotFoundError:
-        pass  # the run was deleted meanwhile, and its folder stays away
+        if path.parent.is_dir():  # else the run was deleted meanwhile, and its folder stays away
+            write_whole(path, words.encode())
     except OSError as error:
         log.warning("%s was not written: %s", path, error)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from traindeck.runtime.files import local_errors, our_folder, write_whole
 
+_MOST_BYTES = 1 << 14
+
 
 class Waited(NamedTuple):
     until: datetime
@@ -39,10 +41,11 @@ class RunWaits:
     def _read(self, run_id: str) -> Mapping[str, Waited]:
         """What cannot be read was not said: the worst that comes of it is a notice too many."""
         try:
-            kept = json.loads(self._place(run_id).read_bytes())
+            with self._place(run_id).open("rb") as file:
+                kept = json.loads(file.read(_MOST_BYTES))
             found = {
                 str(name): Waited(datetime.fromisoformat(one["until"]), int(one["times"])) for name, one in kept.items()
             }
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return {}
         return {name: one for name, one in found.items() if one.until.tzinfo is not None}

@@ -7,11 +7,15 @@ import re
 import time
 import tomllib
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from support.reading_corpora import FAILURES, failure_cases, failure_in, log_of
+from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.notices.run_notices import state_notice
 from traindeck.domain.readings.evidence import LogPart, lines_of, tracebacks_in
 from traindeck.domain.readings.failure_rules import RuleText, rules_of
 from traindeck.domain.texts import AS_WRITTEN, CHINESE, ENGLISH, speak
@@ -134,6 +138,32 @@ def test_both_languages_are_spoken_and_what_comes_from_a_log_is_made_printable()
         assert str(words).startswith("缺少 a")
     finally:
         speak(ENGLISH, AS_WRITTEN)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "train.py: error: unrecognized arguments: --lr 0.1 --api_key=sk-a1b2c3d4",
+            "The script does not know these arguments: …",
+        ),
+        ("train.py: error: unrecognized arguments: --token=a1b2c3d4", "The script does not know these arguments: …"),
+        ("ModuleNotFoundError: No module named 'torch_npu'", "The package torch_npu is missing."),
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: 'obs://bucket/data-1/a.txt'",
+            "The script opened obs://bucket/data-1/a.txt as a file.",
+        ),
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: 'https://b.obs.com/x?AccessKeyId=A1&Signature=B2'",
+            "A file or folder was not found: …",
+        ),
+    ],
+)
+def test_a_notice_has_names_and_no_other_words_of_the_log(line: str, told: str) -> None:
+    """It goes to a webhook, and onto a screen that others see."""
+    failure = failure_in(f'Traceback (most recent call last):\n  File "t.py", line 1\n{line}\n'.encode(), 1)
+    run = Run("r1", 1, "bert", "work", JobSpec(), RunState.FAILED, datetime(2026, 3, 2, tzinfo=UTC))
+    assert str(state_notice(run, failure).hint) == told
 
 
 def test_a_traceback_of_a_process_with_its_name_before_each_line() -> None:

@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from support.folder_cloud import FolderCloud
 from support.waiting import fail_with, until
-from traindeck.domain.errors import InvalidInput
+from traindeck.domain.errors import InvalidInput, LocalTrouble
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.resource_use import CPU, NPU, ResourceUse
@@ -280,6 +282,9 @@ async def test_a_hang_is_answered_with_stop_or_wait_in_the_window_and_on_the_des
         guard.suspected.tell(Hang(a_run(), now - timedelta(minutes=22), 900))
         guard.refuted.tell(Suspected("r1", Suspicion.HANGS))
         assert at.window.conditions == ()
+        guard.suspected.tell(Hang(a_run(), now - timedelta(minutes=22), 900))
+        guard.watch.forget("r1")  # another program stopped and deleted it
+        assert at.window.conditions == ()
         news.close()
 
 
@@ -320,6 +325,40 @@ async def test_who_waits_is_asked_again_after_as_long_also_over_a_restart(tmp_pa
         cloud.logs.file("r1").append(b"epoch 2\n")
         await minutes(guard, 1)
         assert refuted == [Suspected("r1", Suspicion.HANGS)]
+
+
+async def test_a_hang_that_is_at_something_again_is_none_and_an_answer_that_cannot_be_kept_is_no_answer(
+    tmp_path: Path,
+) -> None:
+    now, used = datetime.now(UTC), [0.0]
+    async with FolderCloud(tmp_path / "cloud") as cloud:
+        await cloud.records.add(a_run("lab"))
+        cloud.logs.file("r1").path.parent.mkdir(parents=True)
+        cloud.logs.file("r1").append(b"epoch 1\n")
+        guard, told, refuted = guard_of(cloud, lambda: now), list[Hang](), list[Suspected]()
+        guard.suspected.add(told.append)
+        guard.refuted.add(refuted.append)
+
+        async def minutes(count: int, use: float = 0.0) -> None:
+            nonlocal now
+            for _ in range(count):
+                now = now + timedelta(minutes=1)
+                used.append(use)
+                cloud.jobs.used["worker-0"] = ResourceUse({CPU: tuple(used)})
+                await guard._look_at_all(timedelta(minutes=10))
+
+        await minutes(15)
+        assert len(told) == 1
+        await minutes(1, 60.0)
+        assert refuted == [Suspected("r1", Suspicion.HANGS)], "it says nothing, and works"
+        await minutes(15)
+        assert len(told) == 2 and told[0].held_bytes == told[1].held_bytes, "it is asked again, and is no news"
+        place = cloud.paths.run_waits("r1")
+        place.mkdir()
+        with pytest.raises(LocalTrouble):
+            await guard.postpone(Suspected("r1", Suspicion.HANGS))
+        await minutes(1)
+        assert len(told) == 3
 
 
 async def test_a_card_that_is_left_idle_is_told_of_by_what_the_service_measured(tmp_path: Path) -> None:

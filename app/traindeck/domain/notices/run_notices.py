@@ -45,11 +45,14 @@ def job_name(run: Run) -> str:
 
 
 def state_notice(run: Run, failure: Failure | None = None) -> RunNotice:
-    """With the cause where its log shows one that is known: an exit code helps nobody, and lines of logs stay here."""
+    """With the cause where its log shows one that is known: an exit code helps nobody, and lines of logs stay here.
+
+    What the cause quotes of them, too: a script that is told arguments that it does not know prints their values.
+    """
     title = text("“{name}” (run {number}): {state}", name=job_name(run), number=run.number, state=run.state_words)
     hint = _reason(run)
     if failure is not None and failure.is_known:
-        hint = Text("{words}", {"words": str(failure.title)})
+        hint = Text("{words}", {"words": str(failure.title.with_names_only())})
     return RunNotice(run, _ENDS.get(run.state, ""), title, hint, f"run {run.id} {run.state}")
 
 

@@ -12,6 +12,7 @@ from traindeck.domain.texts import CHINESE, printable, spoken
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _MOST_FIELD = 200
+_NAME = re.compile(r"(?:\w+://)?[\w./+-]+")
 
 
 class FailureAction(StrEnum):
@@ -59,6 +60,11 @@ class RuleText:
 
     def about(self, facts: Mapping[str, str]) -> RuleText:
         return RuleText(self.english, self.chinese, tuple(facts.items()))
+
+    def with_names_only(self) -> RuleText:
+        """For who may see no line of the log: names and paths stay, all else may hold a key."""
+        named = tuple((name, value if _NAME.fullmatch(value) else "…" if value else "") for name, value in self.facts)
+        return RuleText(self.english, self.chinese, named)
 
 
 @dataclass(frozen=True, slots=True)

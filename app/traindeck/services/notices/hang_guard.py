@@ -88,7 +88,7 @@ class HangGuard:
     suspected: Listeners[Hang] = field(default_factory=Listeners)
     unused: Listeners[CardUnused] = field(default_factory=Listeners)
     refuted: Listeners[Suspected] = field(default_factory=Listeners)
-    """What was suspected holds no longer: the run has spoken, or uses its card."""
+    """What was suspected holds no longer: the run has spoken, is at something, or uses its card."""
     _cards: UnusedCards = field(default_factory=UnusedCards)
     _silences: dict[str, _Silence] = field(default_factory=dict)
     _told_cards: set[str] = field(default_factory=set)
@@ -97,13 +97,22 @@ class HangGuard:
         """The user wants to wait: nothing is heard of it for so long, also after a restart."""
         period = self.wait() or timedelta(0)
         until = self.clock() + period
-        await self.disk.run(lambda _: self.waits.put(suspected.run_id, suspected.of, until))
+        try:
+            await self.disk.run(lambda _: self.waits.put(suspected.run_id, suspected.of, until))
+        finally:  # what cannot be kept was not said, and is asked again
+            self._take_back(suspected)
+        return period
+
+    def _take_back(self, suspected: Suspected) -> None:
         silence = self._silences.get(suspected.run_id)
         if suspected.of is Suspicion.CARD_UNUSED:
             self._told_cards.discard(suspected.run_id)
         elif silence is not None:
             silence.is_told = False
-        return period
+
+    def _refute(self, suspected: Suspected) -> None:
+        self._take_back(suspected)
+        self.refuted.tell(suspected)
 
     async def run(self) -> None:
         """Look as long as this runs."""
@@ -137,17 +146,21 @@ class HangGuard:
         silence = self._silences.get(run.id)
         if silence is None or silence.held_bytes != held_bytes:
             if silence is not None and silence.is_told:
-                self.refuted.tell(Suspected(run.id, Suspicion.HANGS))
+                self._refute(Suspected(run.id, Suspicion.HANGS))
             silence = self._silences[run.id] = _Silence(held_bytes, since)
         silent_for = self.clock() - silence.since
         # Where nobody answers, nobody knows whether there are new lines.
-        if silence.is_told or self.watch.trouble(run.profile) is not None:
-            return
-        if silent_for < wait / _LOOKS_IN_WAIT:
+        if self.watch.trouble(run.profile) is not None or silent_for < wait / _LOOKS_IN_WAIT:
             return
         waited = await self._waited(run, Suspicion.HANGS)
         connection = await self.connections.open(run.profile)
-        if not await self._is_idle(connection, run, silence) or silent_for < wait:
+        was_idle_since = silence.idle_since
+        is_idle = await self._is_idle(connection, run, silence)
+        if silence.is_told:
+            if silence.idle_since != was_idle_since:  # it says nothing, and was at something after all
+                self._refute(Suspected(run.id, Suspicion.HANGS))
+            return
+        if not is_idle or silent_for < wait:
             return
         if silence.idle_since is None or self.clock() - silence.idle_since < wait / 2 or self._is_put_off(waited):
             return
@@ -167,8 +180,7 @@ class HangGuard:
     async def _tell_of_card(self, run: Run, found: CardUnused | None) -> None:
         if found is None:
             if run.id in self._told_cards and self._cards.has_used(run.id):
-                self._told_cards.discard(run.id)
-                self.refuted.tell(Suspected(run.id, Suspicion.CARD_UNUSED))
+                self._refute(Suspected(run.id, Suspicion.CARD_UNUSED))
             return
         waited = await self._waited(run, Suspicion.CARD_UNUSED)
         if run.id not in self._told_cards and not self._is_put_off(waited):

@@ -35,6 +35,7 @@ class HangNews(QObject):
             guard.unused.add(self._on_unused),
             guard.refuted.add(self._clear),
             guard.watch.changed.add(self._on_run),
+            guard.watch.gone.add(self._clear_all),
         )
 
     def close(self) -> None:
@@ -50,8 +51,11 @@ class HangNews(QObject):
 
     def _on_run(self, run: Run) -> None:
         if not run.state.can_stop:
-            for of in Suspicion:
-                self._clear(Suspected(run.id, of))
+            self._clear_all(run.id)
+
+    def _clear_all(self, run_id: str) -> None:
+        for of in Suspicion:
+            self._clear(Suspected(run_id, of))
 
     def _ask(self, news: RunNotice, of: Suspicion) -> None:
         run = news.run

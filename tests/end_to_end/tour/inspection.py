@@ -37,6 +37,8 @@ from PySide6.QtWidgets import (
 
 _SLACK = 1
 """Rounding at a scale of 150 or 200 %."""
+_PLACE_OF_FILE_DIALOG = "lookInCombo"
+"""Qt's own: it shortens a long path itself, and how long that is depends on where the tour runs."""
 
 
 def faults(top: QWidget) -> list[str]:
@@ -123,7 +125,7 @@ def _wants(widget: QWidget) -> Iterator[tuple[str, int, int]]:
             has_icon_alone = widget.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonFollowStyle
             if not has_icon_alone:
                 yield widget.text(), widget.sizeHint().width(), widget.width()
-        case QComboBox() if widget.currentText():
+        case QComboBox() if widget.currentText() and widget.objectName() != _PLACE_OF_FILE_DIALOG:
             option = QStyleOptionComboBox()
             widget.initStyleOption(option)
             field = widget.style().subControlRect(

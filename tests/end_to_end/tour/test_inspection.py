@@ -115,6 +115,12 @@ def test_what_is_told_beside_may_be_short(qapp: QApplication) -> None:
     assert cut(shown(qapp, label, width=60)) == []
 
 
+def test_the_place_of_qts_own_file_dialog_may_be_long(qapp: QApplication) -> None:
+    box = combo()
+    box.setObjectName("lookInCombo")
+    assert cut(shown(qapp, box, width=60)) == []
+
+
 def test_neighbours_over_each_other_are_found(qapp: QApplication) -> None:
     one, other = QPushButton("one"), QPushButton("other")
     top = shown(qapp, one, other)

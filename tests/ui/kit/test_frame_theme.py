@@ -7,9 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QMenu,
+    QStackedWidget,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from support.frame_bench import ICONS
@@ -165,6 +174,46 @@ def test_colours_stand_in_the_theme_alone(path: Path) -> None:
         assert (
             re.findall(r"[\"'\s:]#[0-9a-fA-F]{6}\b|[\"']#[0-9a-fA-F]{3}[\"']", path.read_text(encoding="utf-8")) == []
         )
+
+
+def test_what_scrolls_the_tabs_shows_arrows(qapp: QApplication) -> None:
+    theme = Theme(qapp, ICONS, "light")
+    bar = QTabBar()
+    for number in range(20):
+        bar.addTab(f"tab {number}")
+    bar.resize(300, bar.sizeHint().height())
+    bar.show()
+    for name in ("ScrollLeftButton", "ScrollRightButton"):
+        button = bar.findChild(QToolButton, name)
+        assert button is not None
+        image = button.grab().toImage()
+        points = [(x, y) for x in range(image.width()) for y in range(image.height())]
+        drawn = [at for at in points if (seen := image.pixelColor(*at)).alpha() > 150 and seen.lightness() < 190]
+        assert len({y for _, y in drawn}) >= 6, f"{name} has no arrow"
+    theme.close()
+
+
+def test_entries_of_a_menu_are_of_one_height(qapp: QApplication) -> None:
+    theme = Theme(qapp, ICONS, "light")
+    menu = QMenu()
+    plain, with_picture = menu.addAction("Rename…"), menu.addAction(theme.icon("folder"), "Open")
+    menu.popup(QPoint())
+    assert menu.actionGeometry(plain).height() == menu.actionGeometry(with_picture).height()
+    menu.close()
+    theme.close()
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_what_stands_in_an_empty_field_can_be_read_in_a_box_too(qapp: QApplication, look: str) -> None:
+    theme = Theme(qapp, ICONS, look)
+    box = QComboBox()
+    box.setEditable(True)
+    line = box.lineEdit()
+    assert line is not None
+    line.setPlaceholderText("e.g. train.py")
+    box.show()
+    assert line.palette().color(QPalette.ColorRole.PlaceholderText) == theme.color("dim")
+    theme.close()
 
 
 def test_a_box_shows_its_arrow(qapp: QApplication) -> None:

@@ -45,6 +45,16 @@ async def test_commands_act_on_the_log_that_is_shown(qapp: QApplication, tmp_pat
         assert row is not None
         await until(lambda: look.bookmarks(run.id, "worker-0") == [Bookmark(row.begin, "where it began")])
         assert commands.get("log.bookmark").checked is not None
+        bare = at.room.log.lines.row(123)
+        assert bare is not None
+        commands.run("log.line")
+        await answer(at, "124", "Go")
+        await until(lambda: pane.selected_words() == "line 124")
+        commands.run("log.bookmark")
+        await answer(at, "", "Set")  # the note may stay empty
+        await until(lambda: Bookmark(bare.begin, "") in look.bookmarks(run.id, "worker-0"))
+        commands.run("log.bookmark")
+        await until(lambda: look.bookmarks(run.id, "worker-0") == [Bookmark(row.begin, "where it began")])
         pane.selection.clear()
         pane.to_end()
         commands.run("log.previous_bookmark")

@@ -343,11 +343,21 @@ class NameDialog(QDialog):
     """The button opens when `check`, which raises AppError, has nothing against what was typed."""
 
     def __init__(
-        self, title: str, question: str, action: str, value: str, check: Callable[[str], object], parent: QWidget | None
+        self,
+        title: str,
+        question: str,
+        action: str,
+        value: str,
+        check: Callable[[str], object],
+        parent: QWidget | None,
+        *,
+        may_stay: bool = False,
     ) -> None:
+        """`may_stay`: what stands there at first is an answer, too."""
         super().__init__(parent)
         self._check = check
         self._first = value
+        self._may_stay = may_stay
         self.setWindowTitle(title)
         self.setMinimumWidth(480)
         heading = sentence(title, "heading")
@@ -377,7 +387,7 @@ class NameDialog(QDialog):
             self._check(words)
         except AppError as error:
             trouble = error.sentence()
-        self.accept_button.setEnabled(not trouble and words != self._first)
+        self.accept_button.setEnabled(not trouble and (self._may_stay or words != self._first))
         # What was not typed yet is no mistake.
         self.trouble.setText(trouble if words and words != self._first else "")
 
@@ -389,9 +399,11 @@ async def asked_line(
     action: str,
     value: str,
     check: Callable[[str], object],
+    *,
+    may_stay: bool = False,
 ) -> str | None:
     """What was typed, or None."""
-    dialog = NameDialog(title, question, action, value, check, _still_there(parent))
+    dialog = NameDialog(title, question, action, value, check, _still_there(parent), may_stay=may_stay)
     code = await shown(dialog)
     return dialog.edit.text() if code == QDialog.DialogCode.Accepted else None
 

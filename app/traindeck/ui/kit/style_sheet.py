@@ -91,7 +91,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {
     background: $surface; color: $text; border: 1px solid $border_strong; border-radius: 5px;
     selection-background-color: $selection; selection-color: $on_selection;
 }
-QLineEdit, QPlainTextEdit, QTextEdit { placeholder-text-color: $dim; }
+QLineEdit, QPlainTextEdit, QTextEdit, QComboBox { placeholder-text-color: $dim; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { padding: 3px 7px; min-height: 18px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus,
 QComboBox:on { border: 2px solid $link; }
@@ -168,7 +168,7 @@ QMenuBar { background: $window; color: $text; padding: 2px 4px; }
 QMenuBar::item { padding: 4px 9px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }
 QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px; }
-QMenu::item { padding: 3px 24px 3px 10px; border-radius: 4px; }
+QMenu::item { padding: 3px 24px 3px 10px; border-radius: 4px; min-height: 16px; }
 QMenu::item:selected { background: $selection; color: $on_selection; }
 QMenu::item:disabled { color: $disabled; background: transparent; }
 QMenu::separator { height: 1px; background: $border; margin: 3px 6px; }
@@ -200,6 +200,13 @@ QTabBar::tab:selected { color: $text; border-bottom: 2px solid $accent; }
 QTabBar::tab:focus { color: $link; border: 2px solid $link; border-radius: 4px; padding: 3px 10px 5px 10px; }
 QTabBar::close-button { image: url(theme:close.svg); subcontrol-position: right; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 4px; }
+
+QTabBar::tear { image: none; width: 0; }
+QTabBar::scroller { width: 20px; }
+QTabBar QToolButton { background: $window; border-radius: 0; padding: 0; }
+QTabBar QToolButton:hover { background: $hover; }
+QTabBar QToolButton::left-arrow { image: url(theme:chevron-left.svg); width: 12px; height: 12px; }
+QTabBar QToolButton::right-arrow { image: url(theme:chevron-right.svg); width: 12px; height: 12px; }
 
 QProgressBar {
     background: $hover; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; text-align: center;

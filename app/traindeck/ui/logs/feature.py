@@ -206,7 +206,8 @@ class LogFeature(Feature):
         if self._feed.look.bookmark(run.id, task, row.begin) is not None:
             self._feed.look.remove_bookmark(run.id, task, row.begin)
             return
-        note = await asked_line(view, say("Bookmark"), say("Note (may stay empty)"), say("Set"), "", str)
+        words = say("Bookmark"), say("Note (may stay empty)"), say("Set")
+        note = await asked_line(view, *words, "", str, may_stay=True)
         if note is not None:
             self._feed.look.put_bookmark(run.id, task, Bookmark(row.begin, note))
 

@@ -123,7 +123,7 @@ def _wants(widget: QWidget) -> Iterator[tuple[str, int, int]]:
             has_icon_alone = widget.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonFollowStyle
             if not has_icon_alone:
                 yield widget.text(), widget.sizeHint().width(), widget.width()
-        case QComboBox() if widget.currentText():
+        case QComboBox() if widget.currentText() and widget.objectName() not in _OF_QT:
             option = QStyleOptionComboBox()
             widget.initStyleOption(option)
             field = widget.style().subControlRect(
@@ -194,6 +194,7 @@ _OF_QT = (
     "qt_spinbox_lineedit",
     "qt_menubar_ext_button",
     "qt_tableview_cornerbutton",
+    "lookInCombo",  # where Qt's own dialog for files is: it elides the path of a folder, however long that is
 )
 
 

@@ -97,7 +97,10 @@ async def test_a_job_file_is_saved_and_opened_by_their_dialogs(qapp: QApplicatio
         on.form.load_spec(digits_spec(name="kept"), tmp_path / "code")
         file = tmp_path / "code" / "kept.toml"
         on.do("job.save")
-        place = (await on.dialog(QFileDialog)).selectedFiles()
+        saving = await on.dialog(QFileDialog)
+        for where in saving.findChildren(QComboBox, "lookInCombo"):
+            assert where.toolTip() == str(on.form.state.code_place), "of a long path the middle is left out"
+        place = saving.selectedFiles()
         assert place == [str(on.form.state.code_place / "job.toml")], "beside the code it is about"
         await on.choose_file(file)
         await until(lambda: on.job.file.text() == "kept.toml")

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QComboBox,
     QDialog,
     QDialogButtonBox,
     QFileDialog,
@@ -252,7 +253,16 @@ def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: s
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         tree.setColumnHidden(_TYPE_OF_FILE, True)  # the ending says it, in less room
+    for place in dialog.findChildren(QComboBox, "lookInCombo"):
+        place.currentTextChanged.connect(partial(_tell_place, dialog))
+        place.setToolTip(place.currentText())
     return dialog
+
+
+def _tell_place(dialog: QFileDialog, words: str) -> None:
+    """Of a long path the middle is left out."""
+    for place in dialog.findChildren(QComboBox, "lookInCombo"):
+        place.setToolTip(words)
 
 
 def _remembered(dialog: QFileDialog, kind: str, start: str = "") -> QFileDialog:

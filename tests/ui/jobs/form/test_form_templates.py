@@ -43,7 +43,10 @@ async def test_a_template_locks_its_fields_until_they_are_unlocked(tmp_path: Pat
         on.form.set_rows("parameters", ())
         on.form.set_field("flavor", GPU.id)
         assert on.form.state.spec == made
+        on.view.activateWindow()
+        await until(on.view.isActiveWindow)
         qtbot.mouseClick(on.view.origin.unlock, Qt.MouseButton.LeftButton)
+        assert on.editor("name").hasFocus(), "the button is gone, and the keyboard still in the form"
         assert on.page.flavor.isEnabled()
         on.parts.templates.remove("on two nodes")
         await until(lambda: not on.parts.templates.state.names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
+from PySide6.QtWidgets import QApplication, QButtonGroup, QRadioButton, QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import ElidedLabel, push_button
@@ -41,10 +41,10 @@ class OriginStrip(QWidget):
 
     def show_state(self) -> None:
         form, earlier = self._parts.form.state, self._parts.earlier.state
-        self.setVisible(form.origin is not None or bool(form.template))
-        self.unlock.setVisible(bool(form.locked))
+        self._show(self, form.origin is not None or bool(form.template))
+        self._show(self.unlock, bool(form.locked))
         has_then = earlier.frozen is not None
-        self.code.setVisible(has_then or earlier.trouble is not None)
+        self._show(self.code, has_then or earlier.trouble is not None)
         if form.origin is not None:
             self.words.setText(self._like_run(form.origin.number))
         elif form.template:
@@ -54,7 +54,15 @@ class OriginStrip(QWidget):
         self.now.setEnabled(earlier.trouble is None or not has_then)
         words = earlier.words
         self.differs.setText(f"({say(words)})" if words is not None else say("Comparing…"))
-        self.view.setVisible(earlier.changes is not None and bool(earlier.changes.files))
+        self._show(self.view, earlier.changes is not None and bool(earlier.changes.files))
+
+    def _show(self, part: QWidget, wanted: bool) -> None:
+        """What goes from under the keyboard leaves it in the form: Qt would give it to another panel."""
+        form, focused = self.parentWidget(), QApplication.focusWidget()
+        has_it = focused is not None and (part is focused or part.isAncestorOf(focused))
+        if has_it and not wanted and form is not None:
+            form.setFocus()
+        part.setVisible(wanted)
 
     def _like_run(self, number: int) -> str:
         changes = self._parts.form.state.changes

@@ -99,7 +99,7 @@ async def test_a_job_file_is_saved_and_opened_by_their_dialogs(qapp: QApplicatio
         on.do("job.save")
         saving = await on.dialog(QFileDialog)
         for where in saving.findChildren(QComboBox, "lookInCombo"):
-            assert where.toolTip() == str(on.form.state.code_place), "of a long path only the end is seen"
+            assert where.toolTip() == str(on.form.state.code_place), "of a long path the middle is left out"
         place = saving.selectedFiles()
         assert place == [str(on.form.state.code_place / "job.toml")], "beside the code it is about"
         await on.choose_file(file)

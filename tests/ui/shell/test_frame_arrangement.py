@@ -319,6 +319,18 @@ async def test_tabs_are_closed_by_the_middle_button_and_from_their_menu(
         await until(lambda: not isValid(menu))
 
 
+async def test_the_keyboard_goes_from_a_page_that_is_closed_to_the_one_behind_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with arranged(qapp, tmp_path) as at:
+        for name in "ab":
+            at.window.open_tab(name, name, QLineEdit).setFocus()
+        at.window.activateWindow()
+        await until(lambda: at.window.isActiveWindow() and at.window.tabs.widget(1).hasFocus())
+        at.window.close_tab("b")
+        assert at.window.focusWidget() is at.window.tabs.widget(0)
+
+
 async def test_who_closes_the_last_page_reads_what_to_do(qapp: QApplication, tmp_path: Path) -> None:
     async with arranged(qapp, tmp_path) as at:
         tabs = at.window.tabs

@@ -254,9 +254,15 @@ def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: s
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         tree.setColumnHidden(_TYPE_OF_FILE, True)  # the ending says it, in less room
     for place in dialog.findChildren(QComboBox, "lookInCombo"):
-        place.currentTextChanged.connect(place.setToolTip)  # of a long path only the end is seen
+        place.currentTextChanged.connect(partial(_tell_place, dialog))
         place.setToolTip(place.currentText())
     return dialog
+
+
+def _tell_place(dialog: QFileDialog, words: str) -> None:
+    """Of a long path the middle is left out."""
+    for place in dialog.findChildren(QComboBox, "lookInCombo"):
+        place.setToolTip(words)
 
 
 def _remembered(dialog: QFileDialog, kind: str, start: str = "") -> QFileDialog:
@@ -343,21 +349,11 @@ class NameDialog(QDialog):
     """The button opens when `check`, which raises AppError, has nothing against what was typed."""
 
     def __init__(
-        self,
-        title: str,
-        question: str,
-        action: str,
-        value: str,
-        check: Callable[[str], object],
-        parent: QWidget | None,
-        *,
-        may_stay: bool = False,
+        self, title: str, question: str, action: str, value: str, check: Callable[[str], object], parent: QWidget | None
     ) -> None:
-        """`may_stay`: what stands there at first is an answer, too."""
         super().__init__(parent)
         self._check = check
         self._first = value
-        self._may_stay = may_stay
         self.setWindowTitle(title)
         self.setMinimumWidth(480)
         heading = sentence(title, "heading")
@@ -387,7 +383,7 @@ class NameDialog(QDialog):
             self._check(words)
         except AppError as error:
             trouble = error.sentence()
-        self.accept_button.setEnabled(not trouble and (self._may_stay or words != self._first))
+        self.accept_button.setEnabled(not trouble and words != self._first)
         # What was not typed yet is no mistake.
         self.trouble.setText(trouble if words and words != self._first else "")
 
@@ -399,11 +395,9 @@ async def asked_line(
     action: str,
     value: str,
     check: Callable[[str], object],
-    *,
-    may_stay: bool = False,
 ) -> str | None:
     """What was typed, or None."""
-    dialog = NameDialog(title, question, action, value, check, _still_there(parent), may_stay=may_stay)
+    dialog = NameDialog(title, question, action, value, check, _still_there(parent))
     code = await shown(dialog)
     return dialog.edit.text() if code == QDialog.DialogCode.Accepted else None
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QMenu, QTabBar, QTabWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QTabWidget, QToolButton, QWidget
 
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import EmptyPage, theme_tool_buttons, tool_button
@@ -142,7 +142,11 @@ class PageTabs(QTabWidget):
         if page is None:
             return
         self.closed.emit(key)
+        focused = QApplication.focusWidget()
+        had_focus = focused is not None and (page is focused or page.isAncestorOf(focused))
         self.removeTab(self.indexOf(page))
+        if had_focus and (behind := self.currentWidget()) is not None:
+            behind.setFocus()  # Qt would give it to another panel
         page.close()
         page.deleteLater()
         self.say_if_empty()

@@ -41,10 +41,7 @@ def test_of_a_long_text_that_is_known_in_part_only_the_beginning_is_kept(of: str
     """Each that is filled in may be as long as is kept of a text: 20,000 of them were 200 MB, copied as often."""
     parts = ["x" * (MOST_LETTERS - 1)] * 100
     words, values = of * 101, [*parts, UNKNOWN]
-    if of == "%s":
-        found = binary(ast.Mod(), words, tuple(values))
-    else:
-        found = method_call(words, "format", values, {})
+    found = binary(ast.Mod(), words, tuple(values)) if of == "%s" else method_call(words, "format", values, {})
     assert found == Begins("x" * MOST_LETTERS)
 
 

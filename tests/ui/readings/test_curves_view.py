@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import math
 import subprocess
@@ -17,6 +16,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
+from end_to_end.outside import outside_of_tasks
 from end_to_end.tour.inspection import overlapping
 from support.folder_cloud import digits_spec
 from support.panel_bench import User, light_theme
@@ -261,8 +261,7 @@ async def test_a_chart_that_cannot_be_made_is_not_made_again_each_turn(
             qtbot.addWidget(chart)
             await until(lambda: bool(raised))
             for _ in range(10):
-                await asyncio.sleep(0)
-                QApplication.processEvents()
+                await outside_of_tasks(QApplication.processEvents)
         assert len(raised) == 1 and chart.view is None
         curves.close()
 

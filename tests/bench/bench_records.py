@@ -7,21 +7,18 @@ from the root of the project prints a table; with --write it becomes a section o
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
-import platform
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from bench import results
+from bench.results import TableBench
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
 from traindeck.domain.jobs.run_query import RunQuery, RunSort, metric_best
@@ -33,6 +30,7 @@ from traindeck.store.runs import RunStore
 
 _FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 _TIMES = 5
+_HEAD = "| what | time | wanted |\n|---|---|---|"
 _WANTED = {"list": "< 200 ms", "search": "< 500 ms"}
 
 
@@ -127,8 +125,7 @@ def command(paths: Paths, *words: str) -> float:
     return min(found) * 1000
 
 
-def measured(folder: Path, runs: int) -> dict[str, float]:
-    """Milliseconds, by what was done."""
+def measured(folder: Path, runs: int) -> Iterator[str]:
     few, many = Paths(folder / "few"), Paths(folder / "many")
     fill(few, 10)
     fill(many, runs)
@@ -136,41 +133,22 @@ def measured(folder: Path, runs: int) -> dict[str, float]:
     figures["`job ls`, 10 runs on record"] = command(few)
     figures[f"`job ls`, {runs:,} on record"] = command(many)
     figures[f"`job ls` with a search, {runs:,}"] = command(many, "seed = 4711")
-    return figures
-
-
-def table(figures: dict[str, float]) -> str:
-    rows = ["| what | time | wanted |", "|---|---|---|"]
     for name, milliseconds in figures.items():
         wanted = next((words for what, words in _WANTED.items() if name.startswith(what)), "")
-        rows.append(f"| {name} | {milliseconds:.1f} ms | {wanted} |")
-    return "\n".join(rows)
+        yield f"| {name} | {milliseconds:.1f} ms | {wanted} |"
 
 
-def section(shown: str, runs: int, load: float) -> str:
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    return f"""## Runs on record
-
-Made by `PYTHONPATH=tests python -m bench.bench_records --runs {runs} --write` from the root of the project, on
-{machine}; load before: {load:.1f}. {runs:,} runs that are over, no two with the same form.
-Best of {_TIMES}; opening and the copy of the day once. A command is a process of its own, from its start to its end.
-
-{shown}
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder:
-        shown = table(measured(Path(folder), options.runs))
-    print(shown)
-    if options.write:
-        results.write(section(shown, options.runs, load))
+BENCH = TableBench(
+    "bench_records",
+    "Runs on record",
+    _HEAD,
+    "runs",
+    10_000,
+    measured,
+    times=f"best of {_TIMES}, opening and the copy of the day once,",
+    about="Runs that are over, no two with the same form. A command is a process of its own, from start to end.",
+)
 
 
 if __name__ == "__main__":
-    main()
+    BENCH.main(__doc__)

@@ -53,6 +53,7 @@ def fill(home: Path, runs: int) -> None:
     from support.many_runs import add_many, over
     from traindeck.domain.readings.phases import PhaseTime
     from traindeck.runtime.blocking import BlockingCalls
+    from traindeck.runtime.files import our_folder
     from traindeck.store.paths import Paths
     from traindeck.store.phase_file import keep_phases
     from traindeck.store.records import RecordsFile
@@ -69,7 +70,9 @@ def fill(home: Path, runs: int) -> None:
 
     asyncio.run(add())
     # The last one is in sight, and was looked at before.
-    keep_phases(paths.run_phases(f"run{runs:05}"), [PhaseTime("queue", 4.0), PhaseTime("training", 50.0)])
+    seen = paths.run_phases(f"run{runs:05}")
+    our_folder(seen.parent)
+    keep_phases(seen, [PhaseTime("queue", 4.0), PhaseTime("training", 50.0)])
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import bench_checks, bench_datasets, bench_scripts
+from bench import bench_checks, bench_datasets, bench_records, bench_scripts
 from bench.results import PAGE, TableBench
 
-BENCHES = [bench_checks.BENCH, bench_datasets.BENCH, bench_scripts.BENCH]
+BENCHES = [bench_checks.BENCH, bench_datasets.BENCH, bench_records.BENCH, bench_scripts.BENCH]
 
 
 def _rows(given: list[int], number: int) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Traindeck
+from traindeck.cli.script_place import ScriptPlace, script_place
 from traindeck.services.scripts.rules.all_rules import RULE_NAMES
 
 SCRIPT = """\
@@ -189,6 +190,14 @@ def test_rules_and_arguments_are_listed(traindeck: Traindeck, code: Path) -> Non
     assert "local-path" in traindeck("doctor", "--rules").must_be(0).out
     arguments = traindeck("doctor", code / "train.py", "--arguments", "--json").must_be(0).document["arguments"]
     assert [(one["name"], one["type"], one["default"]) for one in arguments] == [("lr", "float", 0.1)]
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".py", "a/" * 3000 + "b.py", "train\0.py"])
+def test_a_shell_file_that_starts_what_no_folder_can_hold(tmp_path: Path, name: str) -> None:
+    (tmp_path / "scripts").mkdir()
+    place = tmp_path / "scripts" / "run.sh"
+    place.write_text(f"python {name}\n")
+    assert script_place(place) == ScriptPlace(place.parent, "run.sh", is_one_script=True)
 
 
 def test_a_shell_file_that_starts_what_lies_above_it(traindeck: Traindeck, code: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def _starts_what_lies_above(path: Path, folder: Path) -> bool:
 
     with local_errors(path), path.open("rb") as file:
         words = file.read(_MOST_OF_SHELL).decode("utf-8", "replace")
-    above = [
-        place for place in started_by_shell(words, f"{folder.name}/{path.name}") if (folder.parent / place).is_file()
-    ]
+    started = started_by_shell(words, f"{folder.name}/{path.name}")
+    # What no name of a file can be is none, and no error.
+    above = [place for place in started if os.path.isfile(folder.parent / place)]  # noqa: PTH113
     return bool(above) and not any(place.startswith(f"{folder.name}/") for place in above)

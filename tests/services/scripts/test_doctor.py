@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.scripts.script_job import AcceleratorKind, Framework, ScriptJob
 from traindeck.services.scripts.arguments import script_arguments
 from traindeck.services.scripts.doctor import examine
+from traindeck.services.scripts.reading.values import MOST_LETTERS, UNKNOWN, Begins, binary, method_call
 from traindeck.services.scripts.rules.packages import distribution_of, knows_engine
 from traindeck.services.scripts.rules.secrets import without_secrets
 from traindeck.services.scripts.script_tree import read_scripts
@@ -32,6 +34,15 @@ def test_names_that_lead_to_names_are_followed_once() -> None:
     began = time.process_time()
     found("b0 = ''\n" + "\n".join(lines) + "\nif a39: open(a39)\n")
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("of", ["%s", "{}"])
+def test_of_a_long_text_that_is_known_in_part_only_the_beginning_is_kept(of: str) -> None:
+    """Each that is filled in may be as long as is kept of a text: 20,000 of them were 200 MB, copied as often."""
+    parts = ["x" * (MOST_LETTERS - 1)] * 100
+    words, values = of * 101, [*parts, UNKNOWN]
+    found = binary(ast.Mod(), words, tuple(values)) if of == "%s" else method_call(words, "format", values, {})
+    assert found == Begins("x" * MOST_LETTERS)
 
 
 def test_long_lines_are_searched_at_once() -> None:

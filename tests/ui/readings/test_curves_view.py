@@ -16,6 +16,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
+from end_to_end.outside import outside_of_tasks
 from end_to_end.tour.inspection import overlapping
 from support.folder_cloud import digits_spec
 from support.panel_bench import User, light_theme
@@ -23,7 +24,7 @@ from support.read_runs import read_runs, write_log
 from support.waiting import slowness, until
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.resource_use import CPU, NPU, ResourceUse
-from traindeck.ui.jobs.runs.curves_part import CurvesPanel
+from traindeck.ui.jobs.runs.curves_part import CurvesPanel, LoadedCurves
 from traindeck.ui.jobs.runs.run_page_view import RunPageView
 from traindeck.ui.kit.theme import Theme
 from traindeck.ui.readings.curves_view import Chart
@@ -247,6 +248,22 @@ async def test_on_a_low_page_the_chart_is_scrolled_to_and_not_pressed_flat(
         await until(lambda: overlapping(view) == [])
         assert chart.chart.height() >= 100
         page.close()
+
+
+async def test_a_chart_that_cannot_be_made_is_not_made_again_each_turn(
+    tmp_path: Path, theme: Theme, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("traindeck.ui.readings.curves_view.CurvesView")  # as where a library is damaged
+    async with read_runs(tmp_path) as (_, _, feed):
+        curves = feed.curves()
+        with qtbot.capture_exceptions() as raised:
+            chart = LoadedCurves(curves, theme, str)
+            qtbot.addWidget(chart)
+            await until(lambda: bool(raised))
+            for _ in range(10):
+                await outside_of_tasks(QApplication.processEvents)
+        assert len(raised) == 1 and chart.view is None
+        curves.close()
 
 
 _LOADS = """

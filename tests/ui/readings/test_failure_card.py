@@ -131,6 +131,22 @@ async def test_the_head_and_the_list_say_how_far_it_is(tmp_path: Path, theme: Th
         view.page.close()
 
 
+async def test_of_a_failure_that_no_rule_knows_the_head_says_what_the_service_said(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    run = a_run(1, reason="The pool was taken away.")
+    async with read_runs(tmp_path, run) as (cloud, runs, _):
+        write_log(cloud, run, b"epoch 1/3 loss 0.5\n")
+        runs.refresh()
+        await until(lambda: runs.state.is_known)
+        view = page_view(cloud, runs, theme, qtbot, "r1")
+        await until(view.overview.failure.isVisible)
+        view.tabs.setCurrentIndex(SUB_PAGES.index(DETAILS))
+        await until(view.note.isVisible)
+        assert view.note.text() == "The pool was taken away."
+        view.page.close()
+
+
 async def test_after_a_restart_each_row_in_sight_has_its_curve(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     """Of runs that nobody looks at no log is read."""
     runs_there = [a_run(number, RunState.COMPLETED) for number in range(1, 31)]

@@ -359,6 +359,9 @@ async def test_a_hang_that_is_at_something_again_is_none_and_an_answer_that_cann
             await guard.postpone(Suspected("r1", Suspicion.HANGS))
         await minutes(1)
         assert len(told) == 3
+        guard.wait = lambda: None
+        cloud.scope.start("guard", guard.run)
+        await until(lambda: refuted == [Suspected("r1", Suspicion.HANGS)] * 2)  # nobody wants to be asked any more
 
 
 async def test_a_card_that_is_left_idle_is_told_of_by_what_the_service_measured(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ class HangGuard:
     suspected: Listeners[Hang] = field(default_factory=Listeners)
     unused: Listeners[CardUnused] = field(default_factory=Listeners)
     refuted: Listeners[Suspected] = field(default_factory=Listeners)
-    """What was suspected holds no longer: the run has spoken, is at something, or uses its card."""
+    """What was suspected holds no longer: the run is at something, or nobody wants to know."""
     _cards: UnusedCards = field(default_factory=UnusedCards)
     _silences: dict[str, _Silence] = field(default_factory=dict)
     _told_cards: set[str] = field(default_factory=set)
@@ -120,8 +120,16 @@ class HangGuard:
             wait = self.wait()
             if wait is not None:
                 await self._look_at_all(wait)
+            else:
+                self._ask_no_more()
             low, high = _PAUSE_S
             await asyncio.sleep(min(max((wait or timedelta(hours=1)).total_seconds() / _LOOKS_IN_WAIT, low), high))
+
+    def _ask_no_more(self) -> None:
+        for run_id in [run_id for run_id, silence in self._silences.items() if silence.is_told]:
+            self._refute(Suspected(run_id, Suspicion.HANGS))
+        for run_id in tuple(self._told_cards):
+            self._refute(Suspected(run_id, Suspicion.CARD_UNUSED))
 
     async def _look_at_all(self, wait: timedelta) -> None:
         try:

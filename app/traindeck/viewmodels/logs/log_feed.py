@@ -122,8 +122,8 @@ class LogFeed(QObject):
         self.failure_of: Callable[[str], Failure | None] = lambda _: None
         """By the id of a run; for who knows it."""
         self.place_wanted: LogPlace | None = None
-        self._look_again = asyncio.Event()
         """Where the last start left this log, until another is shown or somebody scrolls."""
+        self._look_again = asyncio.Event()
         self._seconds = QTimer(self, interval=_TICK_MS)
         self._seconds.timeout.connect(self._tick)
         self._remove_listeners = (

@@ -231,7 +231,7 @@ def bounded(value: object) -> object:
 
 
 def beginning(words: str) -> object:
-    return Begins(words) if words else UNKNOWN
+    return Begins(words[:MOST_LETTERS]) if words else UNKNOWN
 
 
 def joined(parts: Sequence[object]) -> object:
@@ -239,11 +239,13 @@ def joined(parts: Sequence[object]) -> object:
     words = ""
     for part in parts:
         if isinstance(part, Begins):
-            return Begins(_glued(words, part.text))
+            return beginning(_glued(words, part.text))
         if not isinstance(part, str):
             return beginning(words and words.rstrip("/") + "/")
         words = _glued(words, part)
-    return bounded(words)
+        if len(words) > MOST_LETTERS:
+            return UNKNOWN
+    return words
 
 
 def _glued(words: str, more: str) -> str:
@@ -273,6 +275,8 @@ def _filled(words: str, mark: str, values: Sequence[object]) -> object:
         if isinstance(value, Begins):
             return beginning(found + before + value.text)
         found, words = found + before + value, after
+        if len(found) > MOST_LETTERS:
+            break
     return beginning(found + words.partition(mark[0])[0])
 
 

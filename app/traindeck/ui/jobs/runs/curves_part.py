@@ -44,13 +44,14 @@ class LoadedCurves(QWidget):
         """The last two steps make the chart and put it in its place."""
         for _ in self._steps:
             return
+        self._loading.stop()  # what fails from here on would fail again in each turn
         from traindeck.ui.readings.curves_view import CurvesView
 
         if self._made is None:
             self._made = CurvesView(self._curves, self._theme)
             self._made.setParent(self)
+            self._loading.start()
             return
-        self._loading.stop()
         view = self.view = self._made
         view.export_wanted.connect(self._ask_export)
         self._waiting.hide()

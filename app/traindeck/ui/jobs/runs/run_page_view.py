@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import say
+from traindeck.domain.texts import printable, say
 from traindeck.ui.jobs.runs.code_part import CodePart
 from traindeck.ui.jobs.runs.curves_part import CurvesPart
 from traindeck.ui.jobs.runs.outputs_part import OutputsPart
@@ -250,10 +250,11 @@ class RunPageView(QWidget):
         if not words and bad is not None and not run.state.is_over:
             role, words = "error", say("● {name} is not a number any more.", name=bad.name)
         failure = self.page.reading.failure if self.page.reading is not None else None
-        if not words and failure is not None:
-            # Its card says it, where that is in sight; “exit code 1” helps nobody.
-            role, words = "error", "" if SUB_PAGES[self.tabs.currentIndex()] == OVERVIEW else str(failure.title)
-        elif not words and run.reason:
+        # Its card says it, where that is in sight; “exit code 1” helps nobody.
+        has_card = failure is not None and SUB_PAGES[self.tabs.currentIndex()] == OVERVIEW
+        if not words and failure is not None and not has_card:
+            role, words = "error", printable(failure.short_words)
+        if not words and run.reason and not has_card:
             role, words = "error" if tone_of(run) is Tone.BAD else "dim", str(run.reason)
         if not words and run.isolation.warning is not None:
             role, words = "warn", str(run.isolation.warning)

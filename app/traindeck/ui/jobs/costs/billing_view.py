@@ -295,7 +295,7 @@ class BillingView(QWidget, HasEdits):
             return say("Looking for active jobs…"), ""
         if not state.is_certain:
             return say("No active jobs are known."), say("What runs in some of the accounts is unknown.")
-        return say("No active jobs."), say("Nothing is charged in the selected accounts and regions.")
+        return say("Nothing is charged in the selected accounts and regions."), ""
 
     def _unknown_words(self) -> str:
         parts = []

@@ -126,6 +126,11 @@ class _Prices(RowsModel[PriceRow]):
         table = self._page.state.table
         return (say("Specification"), say("{currency} per hour and node", currency=table.currency if table else ""))
 
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.TextAlignmentRole and orientation == Qt.Orientation.Horizontal and section:
+            return NUMBERS
+        return super().headerData(section, orientation, role)
+
     def cell(self, row: PriceRow, column: int, role: int) -> Any:
         if role == Qt.ItemDataRole.TextAlignmentRole and column:
             return NUMBERS

@@ -246,8 +246,8 @@ class CurvesView(QWidget):
         self.axis.setCurrentIndex(self.axis.findData(state.axis))
         has_some = bool(state.lines)
         self.name.setVisible(bool(state.names))
-        for widget in (self.axis, self.smoothing, self.log):
-            widget.setEnabled(bool(state.names))
+        for choice in (self.axis, self.smoothing, self.log):
+            choice.setEnabled(bool(state.names))
         for button in (self.whole, self.keep):
             button.setEnabled(has_some or state.shows_resources)
         if state.is_over:

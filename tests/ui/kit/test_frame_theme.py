@@ -191,6 +191,11 @@ def test_what_scrolls_the_tabs_shows_arrows(qapp: QApplication) -> None:
         points = [(x, y) for x in range(image.width()) for y in range(image.height())]
         drawn = [at for at in points if (seen := image.pixelColor(*at)).alpha() > 150 and seen.lightness() < 190]
         assert len({y for _, y in drawn}) >= 6, f"{name} has no arrow"
+    alone, beside_tabs = QToolButton(), QToolButton(bar)  # as the buttons of docks that share a place
+    for button in (alone, beside_tabs):
+        button.setIcon(theme.icon("close"))
+        button.ensurePolished()
+    assert beside_tabs.sizeHint() == alone.sizeHint()
     theme.close()
 
 

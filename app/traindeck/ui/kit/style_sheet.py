@@ -206,10 +206,10 @@ QFileDialog QToolButton#toParentButton { qproperty-icon: url(theme:chevron-up.sv
 
 QTabBar::tear { image: none; width: 0; }
 QTabBar::scroller { width: 20px; }
-QTabBar QToolButton { background: $window; border-radius: 0; padding: 0; }
-QTabBar QToolButton:hover { background: $hover; }
-QTabBar QToolButton::left-arrow { image: url(theme:chevron-left.svg); width: 12px; height: 12px; }
-QTabBar QToolButton::right-arrow { image: url(theme:chevron-right.svg); width: 12px; height: 12px; }
+QToolButton#ScrollLeftButton, QToolButton#ScrollRightButton { background: $window; border-radius: 0; padding: 0; }
+QToolButton#ScrollLeftButton:hover, QToolButton#ScrollRightButton:hover { background: $hover; }
+QToolButton#ScrollLeftButton::left-arrow { image: url(theme:chevron-left.svg); width: 12px; height: 12px; }
+QToolButton#ScrollRightButton::right-arrow { image: url(theme:chevron-right.svg); width: 12px; height: 12px; }
 
 QProgressBar {
     background: $hover; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; text-align: center;

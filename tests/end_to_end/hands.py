@@ -120,6 +120,8 @@ class Hands:
 
     async def fill(self, edit: QLineEdit, words: str) -> None:
         await self.click(edit)
+        # In a dialog that has just come: until it has the keyboard, what is typed goes to the window behind.
+        await self.until(edit.hasFocus)
         await self.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         await self.press(Qt.Key.Key_Delete)
         await self.type(words)

@@ -390,6 +390,15 @@ async def test_jobs_of_several_accounts_and_regions_have_each_their_stop(
         assert not on.cloud.reported
 
 
+async def test_that_no_job_is_active_is_said_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with jobs_window(qapp, tmp_path) as on:
+        on.do("run.billing")
+        view = on.page
+        assert isinstance(view, BillingView)
+        await until(lambda: view.sum.text() == "No active jobs.")
+        assert view.empty.title.text() == "Nothing is charged in the selected accounts and regions."
+
+
 async def test_each_of_the_runs_that_bill_is_stopped_from_the_list(qapp: QApplication, tmp_path: Path) -> None:
     async with jobs_window(qapp, tmp_path, runs_of(tmp_path, 3)) as on:
         for job in on.cloud.jobs.jobs:

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFormLayout,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from support.panel_bench import light_theme
 from support.waiting import until
 from traindeck.ui.kit.cards import ElidedButton, push_button
 from traindeck.ui.kit.dialogs import NameDialog
+from traindeck.ui.kit.layouts import column_of, level, row_of
 from traindeck.ui.kit.theme import Theme, set_role
 
 if TYPE_CHECKING:
@@ -24,6 +34,22 @@ if TYPE_CHECKING:
 def theme(qapp: QApplication) -> Iterator[Theme]:
     with light_theme(qapp) as theme:
         yield theme
+
+
+def test_labels_stand_on_one_line_with_what_is_first_in_their_fields(qtbot: QtBot) -> None:
+    top, form = QWidget(), QFormLayout()
+    qtbot.addWidget(top)
+    one, under, first = QLineEdit(), QLineEdit(), QRadioButton("Upload")
+    form.addRow("Name", one)
+    form.addRow("Folder", row_of((under, 1), push_button("Browse…")))
+    form.addRow("Direction", column_of(first, QRadioButton("Download"), spacing=4))
+    level(form)
+    column_of(form, inside=top)
+    top.show()
+    qtbot.waitExposed(top)
+    for row, field in enumerate((one, under, first)):
+        words = form.itemAt(row, QFormLayout.ItemRole.LabelRole).widget()
+        assert abs(words.geometry().center().y() - field.geometry().center().y()) <= 1
 
 
 def test_words_that_have_their_room_are_not_cut(qtbot: QtBot) -> None:

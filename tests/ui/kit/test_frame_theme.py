@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
+    QFileDialog,
     QLabel,
     QMenu,
     QStackedWidget,
@@ -190,6 +191,26 @@ def test_what_scrolls_the_tabs_shows_arrows(qapp: QApplication) -> None:
         points = [(x, y) for x in range(image.width()) for y in range(image.height())]
         drawn = [at for at in points if (seen := image.pixelColor(*at)).alpha() > 150 and seen.lightness() < 190]
         assert len({y for _, y in drawn}) >= 6, f"{name} has no arrow"
+    alone, beside_tabs = QToolButton(), QToolButton(bar)  # as the buttons of docks that share a place
+    for button in (alone, beside_tabs):
+        button.setIcon(theme.icon("close"))
+        button.ensurePolished()
+    assert beside_tabs.sizeHint() == alone.sizeHint()
+    theme.close()
+
+
+def test_arrows_of_qts_own_file_dialog_are_seen_in_the_dark(qapp: QApplication) -> None:
+    theme = Theme(qapp, ICONS, "dark")
+    dialog = QFileDialog()
+    dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+    dialog.show()
+    for name in ("backButton", "forwardButton", "toParentButton"):
+        button = dialog.findChild(QToolButton, name)
+        assert button is not None
+        image = button.icon().pixmap(16, 16).toImage()
+        seen = [image.pixelColor(x, y) for x in range(16) for y in range(16) if image.pixelColor(x, y).alpha() > 150]
+        assert seen and max(color.lightness() for color in seen) > 110, name
+    dialog.close()
     theme.close()
 
 

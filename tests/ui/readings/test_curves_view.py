@@ -226,6 +226,8 @@ async def test_without_numbers_it_says_so(tmp_path: Path, theme: Theme, qtbot: Q
         assert view.curves.view is not None
         words = view.curves.view.empty.title.text()
         assert words == "No numbers were found in the log.", "the run is over: none will come"
+        assert not view.curves.view.name.isVisible(), "there is none to choose"
+        assert not view.curves.view.keep.isEnabled() and not view.curves.view.whole.isEnabled()
         page.close()
 
 

@@ -47,6 +47,7 @@ def is_gone(dialog: FixDialog) -> bool:
 async def opened(on: JobsWindow, command: str) -> FixDialog:
     on.do(command)
     dialog = await on.dialog(FixDialog)
+    assert not (dialog.preview.state.is_reading and dialog.head.isVisible()), "said where the lines will be"
     await until(lambda: not dialog.preview.state.is_reading)
     return dialog
 

@@ -123,5 +123,7 @@ async def test_a_bucket_without_versions_says_so(lab: LabProcess, tmp_path: Path
         await (await on.bench.connections.open(LAB)).storage.create_bucket(other.bucket)
         dialog = DeletedDialog(DeletedObjects(LAB, other, on.bench.planes, on.deleting, on.bench.scope), None)
         qtbot.addWidget(dialog)
-        await until(lambda: "is not enabled" in dialog.words.text())
+        await until(lambda: "is not enabled" in dialog.empty.hint.text())
+        assert dialog.empty.title.text() == "Nothing to undelete here."
+        assert dialog.seen.currentWidget() is dialog.empty, "in place of the list"
         assert not dialog.all.isEnabled()

@@ -64,13 +64,14 @@ async def test_only_what_changes_is_listed_and_done_after_a_yes(tmp_path: Path, 
         user = User(answer=False)
         dialog, transfers = opened(cloud, theme, qtbot, user)
         assert not dialog.look.isEnabled() and not dialog.begin.isEnabled() and not dialog.most.isEnabled()
+        assert dialog.empty.isVisible() and dialog.empty.title.text() == "No preview yet."
         dialog._chosen([here])
         dialog.compare.setCurrentIndex(2)
         qtbot.mouseClick(dialog.delete, Qt.MouseButton.LeftButton, pos=dialog.delete.rect().center() / 2)
         assert dialog.most.isEnabled()
         qtbot.keyClick(dialog.folder, Qt.Key.Key_Return)
         await until(lambda: len(rows(dialog)) == 2)
-        assert rows(dialog) == [("To upload", "new"), ("To delete", "old")]
+        assert rows(dialog) == [("To upload", "new"), ("To delete", "old")] and dialog.table.isVisible()
         assert dialog.summary.text() == "To upload: 1, 5 B · To delete: 1 · identical: 1"
 
         qtbot.mouseClick(dialog.begin, Qt.MouseButton.LeftButton)

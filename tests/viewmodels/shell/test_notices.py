@@ -52,6 +52,15 @@ def test_the_same_failure_again_takes_the_place_of_the_first() -> None:
     assert len(notices.journal.entries) == 3
 
 
+def test_the_same_words_once_more_are_one_toast_unless_each_can_be_undone() -> None:
+    notices = Notices()
+    for _ in range(2):
+        notices.journal.done(text("Copied the OBS path."))
+        notices.journal.done(text("“{name}” was moved.", name="a"), undo=lambda: None)
+    assert titles(notices) == ["“a” was moved.", "Copied the OBS path.", "“a” was moved."]
+    assert len(notices.journal.entries) == 4
+
+
 def test_what_no_retry_can_mend_offers_none() -> None:
     notices = Notices()
     notices.can_retry("a", lambda: None)

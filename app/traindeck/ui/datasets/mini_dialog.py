@@ -24,7 +24,7 @@ from traindeck.domain.storage.objects import names_a_service, size_words
 from traindeck.domain.texts import say, say_count, say_list
 from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, level, row_of
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.tables import NUMBERS, Index, RowTable, TitledModel, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
@@ -156,6 +156,7 @@ class MiniDialog(QDialog):
         seed.setBuddy(self.seed)
         rows.addRow(seed, self.seed)
         rows.addRow("", self.by_folder)
+        level(rows)
         foot = row_of(self.look, 1, self.stop, self.make, self.close_button)
         column_of(
             rows, self.summary, self.notes, (self.seen, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE

@@ -201,12 +201,16 @@ QTabBar::tab:focus { color: $link; border: 2px solid $link; border-radius: 4px; 
 QTabBar::close-button { image: url(theme:close.svg); subcontrol-position: right; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 4px; }
 
+QFileDialog QToolButton#backButton { qproperty-icon: url(theme:chevron-left.svg); }
+QFileDialog QToolButton#forwardButton { qproperty-icon: url(theme:chevron-right.svg); }
+QFileDialog QToolButton#toParentButton { qproperty-icon: url(theme:chevron-up.svg); }
+
 QTabBar::tear { image: none; width: 0; }
 QTabBar::scroller { width: 20px; }
-QTabBar QToolButton { background: $window; border-radius: 0; padding: 0; }
-QTabBar QToolButton:hover { background: $hover; }
-QTabBar QToolButton::left-arrow { image: url(theme:chevron-left.svg); width: 12px; height: 12px; }
-QTabBar QToolButton::right-arrow { image: url(theme:chevron-right.svg); width: 12px; height: 12px; }
+QToolButton#ScrollLeftButton, QToolButton#ScrollRightButton { background: $window; border-radius: 0; padding: 0; }
+QToolButton#ScrollLeftButton:hover, QToolButton#ScrollRightButton:hover { background: $hover; }
+QToolButton#ScrollLeftButton::left-arrow { image: url(theme:chevron-left.svg); width: 12px; height: 12px; }
+QToolButton#ScrollRightButton::right-arrow { image: url(theme:chevron-right.svg); width: 12px; height: 12px; }
 
 QProgressBar {
     background: $hover; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; text-align: center;

@@ -237,7 +237,7 @@ class LogFeature(Feature):
         marks = self._feed.look.bookmarks(run.id, self._feed.state.task)
         behind = [mark for mark in marks if (mark.offset - row.begin) * step > 0]
         if not behind:
-            self._tell(text("No bookmark further on.") if step > 0 else text("No bookmark before this line."))
+            self._tell(text("No bookmark after this line.") if step > 0 else text("No bookmark before this line."))
             return
         mark = behind[0 if step > 0 else -1]
         self._feed.travel.go_to_offset(mark.offset)

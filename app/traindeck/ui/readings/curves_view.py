@@ -250,6 +250,11 @@ class CurvesView(QWidget):
         self.name.setCurrentIndex(max(0, self.name.findData(state.name)))
         self.axis.setCurrentIndex(self.axis.findData(state.axis))
         has_some = bool(state.lines)
+        self.name.setVisible(bool(state.names))
+        for choice in (self.axis, self.smoothing, self.log):
+            choice.setEnabled(bool(state.names))
+        for button in (self.whole, self.keep):
+            button.setEnabled(has_some or state.shows_resources)
         if state.is_over:
             hint = say("To follow one, select it in the log, then “Track this number”.")
             self.empty.say(say("No numbers were found in the log."), hint)

@@ -154,8 +154,8 @@ class FixDialog(QDialog):
     def _show(self) -> None:
         state, preview = self.preview.state, self.preview
         self.head.setText(self._summary())
-        # Said where the lines would be.
-        self.head.setVisible(bool(preview.changes) or state.is_reading)
+        # Else it is said where the lines would be.
+        self.head.setVisible(bool(preview.changes) and not state.is_reading)
         trouble = state.trouble.sentence() if state.trouble is not None else ""
         told = say(state.tells_of_try) if state.tells_of_try is not None else ""
         self.told.setText(trouble or told)
@@ -208,11 +208,7 @@ class FixDialog(QDialog):
 
     def _summary(self) -> str:
         state = self.preview.state
-        if state.is_reading:
-            return say("Reading the scripts…")
         count = len(state.ticked)
-        if not self.preview.changes:
-            return say("Nothing to change.")
         if state.proposal is not None and state.proposal.boot and state.proposal.boot in state.ticked:
             return say("The job will start {file}. Nothing is written before you apply it.", file=state.proposal.boot)
         return say_count(

@@ -51,7 +51,7 @@ class AddressBar(QLineEdit):
         super().__init__()
         self._place = ""
         self.completion = PlaceCompletion(self)
-        self.setAccessibleName(say("Address"))
+        self.setAccessibleName(say("OBS path"))
         self.setPlaceholderText(say("obs://bucket/folder/, or paste a URL"))
         self.returnPressed.connect(self._on_return)
         self.completion.chosen.connect(self.wanted)

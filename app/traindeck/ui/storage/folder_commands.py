@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QStackedWidget,
     QWidget,
 )
 
@@ -24,7 +25,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import moment_words, say, say_count
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.domain.transfers.packing import SHARD_BYTES
-from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import sentence
@@ -210,6 +211,10 @@ class DeletedDialog(QDialog):
         plain_table(self.table, say("Deleted objects"))
         self.table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.table.setColumnWidth(1, self.fontMetrics().horizontalAdvance("2026-12-30 20:00") + 3 * SPACE)
+        self.empty = EmptyPage("", "")
+        self.seen = QStackedWidget()
+        self.seen.addWidget(self.empty)
+        self.seen.addWidget(self.table)
         self.words = sentence("", "")
         buttons = QDialogButtonBox()
         self.some = QPushButton(say("Undelete selected"))
@@ -219,7 +224,7 @@ class DeletedDialog(QDialog):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.addButton(say("Close"), QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
-        column_of(heading, (self.table, 1), self.words, buttons, inside=self, margins=2 * SPACE, spacing=SPACE)
+        column_of(heading, (self.seen, 1), self.words, buttons, inside=self, margins=2 * SPACE, spacing=SPACE)
         self.some.clicked.connect(self._restore_some)
         self.all.clicked.connect(self._restore_all)
         self.finished.connect(deleted.close)
@@ -233,6 +238,9 @@ class DeletedDialog(QDialog):
         state, count = self._deleted.state, self.model.rowCount()
         self.some.setEnabled(self.table.selectionModel().hasSelection())
         self.all.setEnabled(count > 0)
+        is_empty = not count and state.trouble is None
+        self.seen.setCurrentWidget(self.empty if is_empty else self.table)
+        self.words.setVisible(not is_empty)
         set_role(self.words, "error" if state.trouble else "small")
         if state.trouble is not None:
             self.words.setText(state.trouble.sentence())
@@ -241,11 +249,12 @@ class DeletedDialog(QDialog):
             more = say("More objects are not listed. “Undelete all” includes them.") if state.is_cut else ""
             self.words.setText(f"{shown}. {more}".strip() if more else shown)
         elif state.is_reading:
-            self.words.setText(say("Scanning…"))
+            self.empty.say(say("Scanning…"), "")
         elif state.keeps_versions:
-            self.words.setText(say("Nothing to undelete here."))
+            self.empty.say(say("Nothing to undelete here."), "")
         else:
-            self.words.setText(say("Versioning of this bucket is not enabled, so deleted objects cannot be undeleted."))
+            why = say("Versioning of this bucket is not enabled, so deleted objects cannot be undeleted.")
+            self.empty.say(say("Nothing to undelete here."), why)
 
     def _restore_some(self) -> None:
         self._deleted.restore([index.row() for index in self.table.selectionModel().selectedRows()])

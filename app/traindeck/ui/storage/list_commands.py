@@ -38,7 +38,7 @@ def _acts(active: ActiveList) -> list[Command]:
             contexts=(*OBJECTS, BUCKET), icon="download", shortcut="Ctrl+Shift+D", scope=LIST,
         ),
         add(
-            "object.copy_address", say("Copy address"), lambda view: view.copy_address(), ANY, 2,
+            "object.copy_address", say("Copy OBS path"), lambda view: view.copy_address(), ANY, 2,
             contexts=(*OBJECTS, BUCKET), icon="copy", shortcut="Ctrl+Shift+C", scope=LIST,
         ),
         add(
@@ -70,7 +70,7 @@ def _ways(active: ActiveList) -> list[Command]:
             need=forward, shortcut="Alt+Right", icon="forward",
         ),
         go("place.up", say("Up"), lambda view: view.browser.up(), need=up, shortcut="Alt+Up", icon="up"),
-        go("place.address", say("Address"), BrowserView.go_to_address, shortcut="Ctrl+L"),
+        go("place.address", say("OBS path"), BrowserView.go_to_address, shortcut="Ctrl+L"),
         go(
             "place.favourite", say("Favorite"), BrowserView.toggle_favourite,
             shortcut="Ctrl+D", icon="star", checked=partial(_is_favourite, active),

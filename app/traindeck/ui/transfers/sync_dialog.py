@@ -17,15 +17,16 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QRadioButton,
+    QStackedWidget,
     QWidget,
 )
 
 from traindeck.domain.texts import say
 from traindeck.domain.transfers.orders import CompareBy, Links
 from traindeck.domain.transfers.records import ItemState
-from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, level, row_of
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
@@ -104,6 +105,10 @@ class SyncDialog(QDialog):
         self.look = push_button(say("&Preview"), form.look)
         self.summary = label(wraps=True)
         self.table = FilesTable(theme, say("Preview of changes"))
+        self.empty = EmptyPage(say("No preview yet."), say("Select Preview to see what would be transferred."))
+        self.seen = QStackedWidget()
+        self.seen.addWidget(self.empty)
+        self.seen.addWidget(self.table)
         self.begin = push_button(say("&Start transfer"), self._begin)
         self.close_button = push_button(say("Close"), self.reject)
         self.folder.textChanged.connect(lambda words: form.choose(folder=words))
@@ -128,8 +133,9 @@ class SyncDialog(QDialog):
         rows.addRow(say("Lin&ks:"), self.links)
         rows.addRow("", row_of(self.delete, self.most, 2, spacing=HALF))
         rows.addRow(say("S&kip:"), self.ignore)
+        level(rows)
         foot = row_of(self.look, 1, self.begin, self.close_button)
-        column_of(rows, self.summary, (self.table, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
+        column_of(rows, self.summary, (self.seen, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
 
     def _chosen(self, folders: list[Path]) -> None:
         self.folder.setText(str(folders[0]))
@@ -143,11 +149,18 @@ class SyncDialog(QDialog):
 
     def _on_changed(self) -> None:
         state = self.form.state
+        is_listed = state.plan is not None or state.stage is PlanStage.LOOKING
+        if is_listed:
+            self.seen.setCurrentWidget(self.table)
         if self.focusWidget() is self.look and not state.can_look:
             self.table.setFocus()  # left to itself the keyboard would go on to Close
         self.most.setEnabled(state.options.delete)
         self.look.setEnabled(state.can_look)
         self.begin.setEnabled(state.can_begin)
+        if not is_listed:
+            if self.focusWidget() is self.table:
+                self.look.setFocus()
+            self.seen.setCurrentWidget(self.empty)
         set_role(self.look, "" if state.stage is PlanStage.SHOWN else "primary")
         removes = state.plan is not None and state.plan.transfer.removals > 0
         set_role(self.begin, ("danger" if removes else "primary") if state.can_begin else "")

@@ -187,9 +187,7 @@ class Notices(QObject):
 
     def show(self, happening: Happening) -> None:
         """As a toast."""
-        if happening.name:
-            self._toasts = [toast for toast in self._toasts if toast.name != happening.name]
-        self._toasts = [*self._toasts, happening]
+        self._toasts = [*(toast for toast in self._toasts if not _takes_its_place(happening, toast)), happening]
         while len(self._toasts) > MOST_TOASTS:
             least = next((toast for toast in self._toasts if not toast.stays), self._toasts[0])
             self._toasts.remove(least)
@@ -218,6 +216,14 @@ class Notices(QObject):
 
     def _crash(self, detail: str) -> None:
         self.crashed.emit(report_text(detail))
+
+
+def _takes_its_place(happening: Happening, toast: Happening) -> bool:
+    """News of the same thing, or the same words once more; where each can be undone, each stays."""
+    if happening.name:
+        return toast.name == happening.name
+    is_same = (toast.name, toast.kind, toast.title, toast.hint) == ("", happening.kind, happening.title, happening.hint)
+    return is_same and toast.undo is None
 
 
 def report_text(detail: str) -> str:

@@ -196,6 +196,10 @@ async def test_every_field_is_described_where_it_is(tmp_path: Path, theme: Theme
         for name, field in on.view.fields.items():
             assert field.label.text() == say(BY_NAME[name].label)
             assert say(BY_NAME[name].help) == field.editor.accessibleDescription() == field.label.toolTip()
+        copies = on.view.fields["log_copy"]
+        assert isinstance(copies.editor, QCheckBox)
+        assert copies.editor.text() == "Log in the code directory", "a box of many words has them beside it"
+        assert copies.label.isHidden() and not on.view.fields["checkpoint_folder"].label.isHidden()
         events = on.editor("notify_events").findChildren(QCheckBox)
         assert [box.text() for box in events] == [say(words) for words in BY_NAME["notify_events"].limits.choice_words]
         assert [box.toolTip() for box in events] == list(BY_NAME["notify_events"].limits.choices)

@@ -126,6 +126,11 @@ class _Prices(RowsModel[PriceRow]):
         table = self._page.state.table
         return (say("Specification"), say("{currency} per hour and node", currency=table.currency if table else ""))
 
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.TextAlignmentRole and orientation == Qt.Orientation.Horizontal and section:
+            return NUMBERS
+        return super().headerData(section, orientation, role)
+
     def cell(self, row: PriceRow, column: int, role: int) -> Any:
         if role == Qt.ItemDataRole.TextAlignmentRole and column:
             return NUMBERS
@@ -295,7 +300,7 @@ class BillingView(QWidget, HasEdits):
             return say("Looking for active jobs…"), ""
         if not state.is_certain:
             return say("No active jobs are known."), say("What runs in some of the accounts is unknown.")
-        return say("No active jobs."), say("Nothing is charged in the selected accounts and regions.")
+        return say("Nothing is charged in the selected accounts and regions."), ""
 
     def _unknown_words(self) -> str:
         parts = []

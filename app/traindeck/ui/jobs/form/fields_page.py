@@ -22,6 +22,7 @@ from traindeck.ui.jobs.form.choice_picker import ChoicePicker
 from traindeck.ui.jobs.form.field_editors import (
     LineEditor,
     OpenEditor,
+    SwitchEditor,
     ValueEditor,
     focus_guarded,
     table_editor,
@@ -240,6 +241,9 @@ class FieldsPage(QWidget):
         is_long = self.fontMetrics().horizontalAdvance(words) > self._label_width
         width = 0 if isinstance(editor, PairTable) or is_long else self._label_width
         made = self.fields[field.name] = Field(words, editor, *beside, label_width=width, explanation=explanation)
+        if is_long and isinstance(editor, SwitchEditor):
+            made.label.hide()  # a box says beside itself what it is for
+            editor.setText(words)
         if not editor.toolTip():
             example = editor.placeholderText() if isinstance(editor, LineEditor) else ""
             editor.setToolTip("\n".join(part for part in (explanation, example) if part))

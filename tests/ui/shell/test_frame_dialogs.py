@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QToolButton,
     QTreeView,
     QWidget,
 )
@@ -296,6 +297,25 @@ async def test_a_dialog_for_files_speaks_chinese_from_label_to_button(qapp: QApp
             dialog.close()
     finally:
         own_words.speak("en")
+
+
+@pytest.mark.parametrize("choice", ["light", "dark"])
+async def test_the_arrows_of_a_dialog_for_files_are_seen_on_their_ground(
+    qapp: QApplication, qtbot: QtBot, choice: str
+) -> None:
+    """Qt draws them black, also where all around them is dark."""
+    theme, window = Theme(qapp, ICONS, choice), QWidget()
+    qtbot.addWidget(window)
+    dialog = choose_files(window, "Choose", lambda _: None)
+    for name in ("backButton", "forwardButton", "toParentButton", "newFolderButton"):
+        button = dialog.findChild(QToolButton, name)
+        assert isinstance(button, QToolButton)
+        image = button.icon().pixmap(16).toImage()
+        drawn = [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
+        full = [color for color in drawn if color.alpha() == 255]
+        assert full and all(color == theme.color("text") for color in full), name
+    dialog.close()
+    theme.close()
 
 
 async def test_a_list_of_files_shows_sizes_and_dates_whole(tmp_path: Path, qtbot: QtBot) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtGui import QGuiApplication, QPalette, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QPlainTextEdit,
     QPushButton,
+    QToolButton,
     QTreeView,
     QWidget,
 )
@@ -29,6 +30,7 @@ from shiboken6 import isValid
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.icons import drawn_icon
 from traindeck.ui.kit.layouts import column_of, label
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
@@ -239,6 +241,8 @@ last_folders = LastFolders()
 
 
 _TYPE_OF_FILE = 2
+_BUTTONS = {"backButton": "back", "forwardButton": "forward", "toParentButton": "up", "newFolderButton": "folder-plus"}
+"""Qt draws these black, also where all around them is dark."""
 
 
 def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: str = "") -> QFileDialog:
@@ -252,6 +256,11 @@ def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: s
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         tree.setColumnHidden(_TYPE_OF_FILE, True)  # the ending says it, in less room
+    groups = (QPalette.ColorGroup.Active, QPalette.ColorGroup.Disabled)
+    color, disabled = (dialog.palette().color(group, QPalette.ColorRole.ButtonText).name() for group in groups)
+    for name, icon in _BUTTONS.items():
+        if isinstance(button := dialog.findChild(QToolButton, name), QToolButton):
+            button.setIcon(drawn_icon(icon, color, disabled, dialog.devicePixelRatio()))
     return dialog
 
 

@@ -17,13 +17,14 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QRadioButton,
+    QStackedWidget,
     QWidget,
 )
 
 from traindeck.domain.texts import say
 from traindeck.domain.transfers.orders import CompareBy, Links
 from traindeck.domain.transfers.records import ItemState
-from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
 from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import number_box
@@ -104,6 +105,10 @@ class SyncDialog(QDialog):
         self.look = push_button(say("&Preview"), form.look)
         self.summary = label(wraps=True)
         self.table = FilesTable(theme, say("Preview of changes"))
+        self.empty = EmptyPage(say("No preview yet."), say("Select Preview to see what would change."))
+        self.seen = QStackedWidget()
+        self.seen.addWidget(self.empty)
+        self.seen.addWidget(self.table)
         self.begin = push_button(say("&Start transfer"), self._begin)
         self.close_button = push_button(say("Close"), self.reject)
         self.folder.textChanged.connect(lambda words: form.choose(folder=words))
@@ -129,7 +134,7 @@ class SyncDialog(QDialog):
         rows.addRow("", row_of(self.delete, self.most, 2, spacing=HALF))
         rows.addRow(say("S&kip:"), self.ignore)
         foot = row_of(self.look, 1, self.begin, self.close_button)
-        column_of(rows, self.summary, (self.table, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
+        column_of(rows, self.summary, (self.seen, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
 
     def _chosen(self, folders: list[Path]) -> None:
         self.folder.setText(str(folders[0]))
@@ -143,6 +148,9 @@ class SyncDialog(QDialog):
 
     def _on_changed(self) -> None:
         state = self.form.state
+        is_asking = state.stage is PlanStage.ASKING
+        if not is_asking:
+            self.seen.setCurrentWidget(self.table)
         if self.focusWidget() is self.look and not state.can_look:
             self.table.setFocus()  # left to itself the keyboard would go on to Close
         self.most.setEnabled(state.options.delete)
@@ -154,6 +162,10 @@ class SyncDialog(QDialog):
         set_role(self.summary, "error" if state.trouble else "strong" if state.plan else "dim")
         self.summary.setText(_summary(state))
         self._show_plan(state.plan.id if state.plan else 0)
+        if is_asking:
+            if self.focusWidget() is self.table:
+                self.look.setFocus()
+            self.seen.setCurrentWidget(self.empty)
 
     def _show_plan(self, number: int) -> None:
         if number == self._shown:

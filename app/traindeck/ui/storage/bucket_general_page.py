@@ -169,7 +169,7 @@ def _quota(quota_bytes: int | None) -> str:
 def _rows(facts: BucketFacts) -> list[tuple[str, str]]:
     encryption = facts.encryption or say("only if requested")
     rows = [
-        (say("Address"), f"obs://{facts.name}/"),
+        (say("OBS path"), f"obs://{facts.name}/"),
         (say("Endpoint"), facts.endpoint),
         (say("Region"), facts.region or say("unknown")),
         (say("Created"), moment_words(facts.created) if facts.created else say("unknown")),

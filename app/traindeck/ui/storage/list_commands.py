@@ -38,7 +38,7 @@ def _acts(active: ActiveList) -> list[Command]:
             contexts=(*OBJECTS, BUCKET), icon="download", shortcut="Ctrl+Shift+D", scope=LIST,
         ),
         add(
-            "object.copy_address", say("Copy address"), lambda view: view.copy_address(), ANY, 2,
+            "object.copy_address", say("Copy OBS path"), lambda view: view.copy_address(), ANY, 2,
             contexts=(*OBJECTS, BUCKET), icon="copy", shortcut="Ctrl+Shift+C", scope=LIST,
         ),
         add(

@@ -53,7 +53,7 @@ class ObjectGeneralPage(ActingPage):
         self._sheet = sheet
         self._copied: dict[str, str] = {}
         self.name, self.facts = Facts(), Facts()
-        self.copy_address = push_button(say("Copy address"), partial(self._copy, "address"))
+        self.copy_address = push_button(say("Copy OBS path"), partial(self._copy, "address"))
         self.copy_md5 = push_button(say("Copy MD5"), partial(self._copy, "md5"))
         self.copy_all = push_button(say("Copy all"), partial(self._copy, "all"))
         self.lay_out(
@@ -72,7 +72,7 @@ class ObjectGeneralPage(ActingPage):
         self.name.show_facts(named)
         self.facts.show_facts(known)
         lines = (
-            say("{label}: {value}", label=name, value=value) for name, value in [(say("Address"), str(path)), *known]
+            say("{label}: {value}", label=name, value=value) for name, value in [(say("OBS path"), str(path)), *known]
         )
         self._copied = {"address": str(path), "md5": facts.md5, "all": "\n".join(lines)}
         self.copy_md5.setVisible(bool(facts.md5))

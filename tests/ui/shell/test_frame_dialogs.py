@@ -159,6 +159,24 @@ async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtB
         dialog.deleteLater()
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+async def test_labels_and_their_fields_stand_on_one_line(theme: Theme, qtbot: QtBot, language: str) -> None:
+    """A line for mistakes below each field made the row higher, and the words stood lower than what they name."""
+    speak(language)
+    async with TaskScope(fail_with) as scope:
+        dialog = ProfileDialog(ProfileForm(cast("Any", Counter()), scope), theme)
+        dialog.open()
+        qtbot.mouseClick(dialog.more, Qt.MouseButton.LeftButton)
+        named = [(one, one.buddy()) for one in dialog.findChildren(QLabel) if one.buddy() is not None]
+        assert len(named) > 8
+        for words, field in named:
+            assert field is not None
+            middles = [one.mapTo(dialog, one.rect().center()).y() for one in (words, field)]
+            assert abs(middles[0] - middles[1]) <= 1, words.text()
+        dialog.close()
+        dialog.deleteLater()
+
+
 async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) -> None:
     counter = Counter()
     async with TaskScope(fail_with) as scope:

@@ -25,7 +25,7 @@ from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signatur
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.dialogs import closing
-from traindeck.ui.kit.fields import label_of
+from traindeck.ui.kit.fields import form_label
 from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, on_one_line, scrolling, take_out
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
@@ -252,7 +252,7 @@ class ProfileDialog(QDialog):
         form.addRow(self._label(title, field), box)
 
     def _label(self, title: str, field: QWidget) -> QLabel:
-        self._labels.append(label_of(title, field))
+        self._labels.append(form_label(title, field))
         return self._labels[-1]
 
     def _fill_regions(self) -> None:

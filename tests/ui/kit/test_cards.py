@@ -23,7 +23,8 @@ from support.panel_bench import light_theme
 from support.waiting import until
 from traindeck.ui.kit.cards import ElidedButton, push_button
 from traindeck.ui.kit.dialogs import NameDialog
-from traindeck.ui.kit.layouts import column_of, level, row_of
+from traindeck.ui.kit.fields import form_label
+from traindeck.ui.kit.layouts import column_of, row_of
 from traindeck.ui.kit.theme import Theme, set_role
 
 if TYPE_CHECKING:
@@ -40,15 +41,14 @@ def test_labels_stand_on_one_line_with_what_is_first_in_their_fields(qtbot: QtBo
     top, form = QWidget(), QFormLayout()
     qtbot.addWidget(top)
     one, under, first = QLineEdit(), QLineEdit(), QRadioButton("Upload")
-    form.addRow("Name", one)
-    form.addRow("Folder", row_of((under, 1), push_button("Browse…")))
-    form.addRow("Direction", column_of(first, QRadioButton("Download"), spacing=4))
-    level(form)
+    names = [form_label(words, field) for words, field in (("Name", one), ("Folder", under), ("Direction", first))]
+    form.addRow(names[0], one)
+    form.addRow(names[1], row_of((under, 1), push_button("Browse…")))
+    form.addRow(names[2], column_of(first, QRadioButton("Download"), spacing=4))
     column_of(form, inside=top)
     top.show()
     qtbot.waitExposed(top)
-    for row, field in enumerate((one, under, first)):
-        words = form.itemAt(row, QFormLayout.ItemRole.LabelRole).widget()
+    for words, field in zip(names, (one, under, first), strict=True):
         assert abs(words.geometry().center().y() - field.geometry().center().y()) <= 1
 
 

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QToolButton,
     QTreeView,
     QWidget,
 )
@@ -158,6 +159,24 @@ async def test_without_a_keyring_the_session_is_offered(theme: Theme, qtbot: QtB
         dialog.deleteLater()
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+async def test_labels_and_their_fields_stand_on_one_line(theme: Theme, qtbot: QtBot, language: str) -> None:
+    """A line for mistakes below each field made the row higher, and the words stood lower than what they name."""
+    speak(language)
+    async with TaskScope(fail_with) as scope:
+        dialog = ProfileDialog(ProfileForm(cast("Any", Counter()), scope), theme)
+        dialog.open()
+        qtbot.mouseClick(dialog.more, Qt.MouseButton.LeftButton)
+        named = [(one, one.buddy()) for one in dialog.findChildren(QLabel) if one.buddy() is not None]
+        assert len(named) > 8
+        for words, field in named:
+            assert field is not None
+            middles = [one.mapTo(dialog, one.rect().center()).y() for one in (words, field)]
+            assert abs(middles[0] - middles[1]) <= 1, words.text()
+        dialog.close()
+        dialog.deleteLater()
+
+
 async def test_mistakes_stand_beside_their_fields(theme: Theme, qtbot: QtBot) -> None:
     counter = Counter()
     async with TaskScope(fail_with) as scope:
@@ -296,6 +315,25 @@ async def test_a_dialog_for_files_speaks_chinese_from_label_to_button(qapp: QApp
             dialog.close()
     finally:
         own_words.speak("en")
+
+
+@pytest.mark.parametrize("choice", ["light", "dark"])
+async def test_the_arrows_of_a_dialog_for_files_are_seen_on_their_ground(
+    qapp: QApplication, qtbot: QtBot, choice: str
+) -> None:
+    """Qt draws them black, also where all around them is dark."""
+    theme, window = Theme(qapp, ICONS, choice), QWidget()
+    qtbot.addWidget(window)
+    dialog = choose_files(window, "Choose", lambda _: None)
+    for name in ("backButton", "forwardButton", "toParentButton", "newFolderButton"):
+        button = dialog.findChild(QToolButton, name)
+        assert isinstance(button, QToolButton)
+        image = button.icon().pixmap(16).toImage()
+        drawn = [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
+        full = [color for color in drawn if color.alpha() == 255]
+        assert full and all(color == theme.color("text") for color in full), name
+    dialog.close()
+    theme.close()
 
 
 async def test_a_list_of_files_shows_sizes_and_dates_whole(tmp_path: Path, qtbot: QtBot) -> None:

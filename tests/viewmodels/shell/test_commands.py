@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from traindeck.domain import texts
 from traindeck.domain.texts import text
+from traindeck.runtime.language import speak
 from traindeck.viewmodels.shell.commands import Command, Commands
 
 
@@ -21,6 +23,16 @@ def command(command_id: str, title: str, **more: Any) -> Command:
 )
 def test_mnemonics_are_not_shown_in_the_palette(title: str, plain: str) -> None:
     assert command("x", title).plain_title == plain
+
+
+@pytest.mark.parametrize(
+    ("language", "submenu", "plain"), [(texts.ENGLISH, "&Go", "Go: Back"), (texts.CHINESE, "前往(&G)", "前往：Back")]
+)
+def test_a_submenu_stands_before_its_commands_with_the_mark_of_the_language(
+    language: str, submenu: str, plain: str
+) -> None:
+    speak(language)
+    assert command("x", "Back", submenu=submenu).plain_title == plain
 
 
 def test_a_command_that_cannot_be_done_is_not_done() -> None:

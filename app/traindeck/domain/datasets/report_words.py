@@ -34,9 +34,10 @@ class ReportFinding:
 def facts_of(report: DatasetReport) -> list[tuple[str, str]]:
     """Labels and values."""
     total = report.total
+    files = say_count("{count} file", "{count} files", total.files)
     found = [
         (say("Location"), report.place),
-        (say("Files"), say("{files}, {size}", files=f"{total.files:,}", size=size_words(total.size_bytes))),
+        (say("Files"), say("{files}, {size}", files=files, size=size_words(total.size_bytes))),
         (say("Layout"), say_list(one.title for one in report.layouts) or say("Not recognized")),
     ]
     if report.kinds:

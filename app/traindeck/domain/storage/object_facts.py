@@ -289,7 +289,7 @@ def restore_words(facts: ObjectFacts) -> str:
 def size_in_full(size_bytes: int) -> str:
     """`1.23 MB (1,234,567 bytes)`."""
     exact = say_count("{count} byte", "{count} bytes", size_bytes)
-    return exact if size_bytes < 1000 else f"{size_words(size_bytes)} ({exact})"
+    return exact if size_bytes < 1000 else say("{size} ({exact})", size=size_words(size_bytes), exact=exact)
 
 
 def md5_words(facts: ObjectFacts) -> str:

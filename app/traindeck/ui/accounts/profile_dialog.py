@@ -25,8 +25,8 @@ from traindeck.domain.accounts.profiles import REGIONS, Check, CheckUp, Signatur
 from traindeck.domain.texts import Text, moment_words, say, text
 from traindeck.ui.kit.cards import ElidedLabel, push_button, show_words
 from traindeck.ui.kit.dialogs import closing
-from traindeck.ui.kit.fields import label_of
-from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, level, on_one_line, scrolling, take_out
+from traindeck.ui.kit.fields import form_label
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, on_one_line, scrolling, take_out
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.viewmodels.accounts.profile_form import SECRETS, ProfileForm
@@ -176,7 +176,6 @@ class ProfileDialog(QDialog):
         stays = say("Leave empty to keep") if self.form.state.is_change else ""
         self._row(form, "access_key", say("&Access key (AK)"), stays)
         self._row(form, "secret_key", say("&Secret key (SK)"), stays)
-        level(form)
         self._build_more(stays)
         widest = max(one.sizeHint().width() for one in self._labels)
         for one in self._labels:
@@ -229,7 +228,6 @@ class ProfileDialog(QDialog):
         self._row(form, "proxy", say("Prox&y"), "http://proxy.campus.cn:8080")
         self._row(form, "proxy_user", say("Proxy &user"), say("Only if the proxy asks for one"))
         self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self.form.state.fields.proxy_user else "")
-        level(form)
         self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
         self.more_box = QWidget()
         self.more_box.setLayout(form)
@@ -254,7 +252,7 @@ class ProfileDialog(QDialog):
         form.addRow(self._label(title, field), box)
 
     def _label(self, title: str, field: QWidget) -> QLabel:
-        self._labels.append(label_of(title, field))
+        self._labels.append(form_label(title, field))
         return self._labels[-1]
 
     def _fill_regions(self) -> None:

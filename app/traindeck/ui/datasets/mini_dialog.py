@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFormLayout,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QRadioButton,
     QStackedWidget,
@@ -24,7 +23,8 @@ from traindeck.domain.storage.objects import names_a_service, size_words
 from traindeck.domain.texts import say, say_count, say_list
 from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, level, row_of
+from traindeck.ui.kit.fields import form_label
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.tables import NUMBERS, Index, RowTable, TitledModel, plain_table
 from traindeck.ui.kit.theme import HALF, SPACE, set_role
@@ -143,20 +143,15 @@ class MiniDialog(QDialog):
             (say("&Dataset:"), self.source, self.browse_source),
             (say("Small &copy:"), self.target, self.browse_target),
         ):
-            name = QLabel(words)
-            name.setBuddy(field)
-            rows.addRow(name, row_of((field, 1), browse, spacing=HALF))
+            rows.addRow(form_label(words, field), row_of((field, 1), browse, spacing=HALF))
         keep = column_of(
             row_of(self.by_count, self.per_class, 1, spacing=HALF),
             row_of(self.by_share, self.percent, 1, spacing=HALF),
             spacing=HALF,
         )
-        rows.addRow(say("Keep:"), keep)
-        seed = QLabel(say("S&eed:"))
-        seed.setBuddy(self.seed)
-        rows.addRow(seed, self.seed)
+        rows.addRow(form_label(say("Keep:"), self.per_class), keep)
+        rows.addRow(form_label(say("S&eed:"), self.seed), self.seed)
         rows.addRow("", self.by_folder)
-        level(rows)
         foot = row_of(self.look, 1, self.stop, self.make, self.close_button)
         column_of(
             rows, self.summary, self.notes, (self.seen, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE

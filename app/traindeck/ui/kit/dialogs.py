@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtGui import QGuiApplication, QPalette, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QPlainTextEdit,
     QPushButton,
+    QToolButton,
     QTreeView,
     QWidget,
 )
@@ -30,6 +31,7 @@ from shiboken6 import isValid
 from traindeck.domain.errors import AppError
 from traindeck.domain.texts import say
 from traindeck.ui.kit.cards import push_button
+from traindeck.ui.kit.icons import drawn_icon
 from traindeck.ui.kit.layouts import column_of, label
 from traindeck.ui.kit.property_page import help_label, sentence
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
@@ -240,6 +242,8 @@ last_folders = LastFolders()
 
 
 _TYPE_OF_FILE = 2
+_BUTTONS = {"backButton": "back", "forwardButton": "forward", "toParentButton": "up", "newFolderButton": "folder-plus"}
+"""Qt draws these black, also where all around them is dark."""
 
 
 def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: str = "") -> QFileDialog:
@@ -256,6 +260,11 @@ def _file_dialog(parent: QWidget | None, title: str, start: str = "", pattern: s
     for place in dialog.findChildren(QComboBox, "lookInCombo"):
         place.currentTextChanged.connect(partial(_tell_place, dialog))
         place.setToolTip(place.currentText())
+    groups = (QPalette.ColorGroup.Active, QPalette.ColorGroup.Disabled)
+    color, disabled = (dialog.palette().color(group, QPalette.ColorRole.ButtonText).name() for group in groups)
+    for name, icon in _BUTTONS.items():
+        if isinstance(button := dialog.findChild(QToolButton, name), QToolButton):
+            button.setIcon(drawn_icon(icon, color, disabled, dialog.devicePixelRatio()))
     return dialog
 
 
@@ -349,11 +358,21 @@ class NameDialog(QDialog):
     """The button opens when `check`, which raises AppError, has nothing against what was typed."""
 
     def __init__(
-        self, title: str, question: str, action: str, value: str, check: Callable[[str], object], parent: QWidget | None
+        self,
+        title: str,
+        question: str,
+        action: str,
+        value: str,
+        check: Callable[[str], object],
+        parent: QWidget | None,
+        *,
+        may_stay: bool = False,
     ) -> None:
+        """`may_stay`: what stands there at first is an answer, too."""
         super().__init__(parent)
         self._check = check
         self._first = value
+        self._may_stay = may_stay
         self.setWindowTitle(title)
         self.setMinimumWidth(480)
         heading = sentence(title, "heading")
@@ -383,7 +402,7 @@ class NameDialog(QDialog):
             self._check(words)
         except AppError as error:
             trouble = error.sentence()
-        self.accept_button.setEnabled(not trouble and words != self._first)
+        self.accept_button.setEnabled(not trouble and (self._may_stay or words != self._first))
         # What was not typed yet is no mistake.
         self.trouble.setText(trouble if words and words != self._first else "")
 
@@ -395,9 +414,11 @@ async def asked_line(
     action: str,
     value: str,
     check: Callable[[str], object],
+    *,
+    may_stay: bool = False,
 ) -> str | None:
     """What was typed, or None."""
-    dialog = NameDialog(title, question, action, value, check, _still_there(parent))
+    dialog = NameDialog(title, question, action, value, check, _still_there(parent), may_stay=may_stay)
     code = await shown(dialog)
     return dialog.edit.text() if code == QDialog.DialogCode.Accepted else None
 

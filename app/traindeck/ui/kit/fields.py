@@ -47,6 +47,14 @@ def label_of(title: str, field: QWidget) -> QLabel:
     return words
 
 
+def form_label(title: str, field: QWidget) -> QLabel:
+    """As high as the field: else a row with a line below its field puts the words lower than what they name."""
+    words = label_of(title, field)
+    field.ensurePolished()
+    words.setFixedHeight(max(field.sizeHint().height(), words.sizeHint().height()))
+    return words
+
+
 class Field(QWidget):
     """One question of the form; the error stands below, with the way out beside it."""
 

@@ -7,20 +7,17 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextLayout
 from PySide6.QtWidgets import (
-    QAbstractScrollArea,
     QBoxLayout,
-    QFormLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
     QLayout,
-    QLayoutItem,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
-from traindeck.ui.kit.theme import ROW, SPACE, set_role
+from traindeck.ui.kit.theme import SPACE, set_role
 
 _AROUND = 6 * SPACE
 """About so high is the title a system puts over a window, with the line below."""
@@ -109,32 +106,6 @@ def on_one_line(*labels: QLabel) -> None:
     ascents = [_ascent(one) for one in labels]
     for one, ascent in zip(labels, ascents, strict=True):
         one.setContentsMargins(0, round(max(ascents) - ascent), 0, 0)
-
-
-def level(form: QFormLayout) -> None:
-    """The words before a field on one line with what stands first in it: left to Qt they are a little higher."""
-    for row in range(form.rowCount()):
-        before, field = (form.itemAt(row, role) for role in (QFormLayout.ItemRole.LabelRole, _FIELD))
-        words = before.widget() if before is not None else None
-        if isinstance(words, QLabel) and field is not None:
-            words.setFixedHeight(_first_height(field))
-
-
-_FIELD = QFormLayout.ItemRole.FieldRole
-
-
-def _first_height(item: QLayoutItem) -> int:
-    """Of the first line of what stands there; that it is not in sight yet is no matter."""
-    widget = item.widget()
-    layout = item.layout() or (widget.layout() if widget is not None else None)
-    if layout is not None:
-        items = [found for at in range(layout.count()) if (found := layout.itemAt(at)) is not None]
-        shown = items[:1] if isinstance(layout, QVBoxLayout) else items
-        return max(map(_first_height, shown), default=0)
-    if widget is None:
-        return 0
-    widget.ensurePolished()
-    return ROW if isinstance(widget, QAbstractScrollArea) else widget.sizeHint().height()
 
 
 def _ascent(one: QLabel) -> float:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QListWidgetItem, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from traindeck.domain.errors import AppError, Unexpected
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_list
 from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.dialogs import AnswerButton, asked
 from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, line, row_of
@@ -253,7 +253,7 @@ class PropertyDialog(QDialog):
             hint = say("It is then not known whether the change was applied. Open the properties again to check.")
             return await asked(self, say("It is still being saved."), hint, answer) == answer.id
         changed = [place for place in self.places if self._is_changed(place)]
-        names = ", ".join(place.page.title for place in changed)
+        names = say_list(place.page.title for place in changed)
         save, discard = AnswerButton("save", say("Save"), "primary"), AnswerButton("discard", say("Discard"), "danger")
         answer_id = await asked(self, say("Save the changes?"), say("Changed: {pages}", pages=names), save, discard)
         if answer_id == save.id:

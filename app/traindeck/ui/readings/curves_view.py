@@ -167,6 +167,7 @@ class CurvesView(QWidget):
         self._theme = theme
         self.name, self.axis = QComboBox(), QComboBox()
         self.name.setAccessibleName(say("Number"))
+        self.name.setPlaceholderText("–")  # nothing was measured yet
         self.axis.setAccessibleName(say("Axis"))
         for axis in AXES:
             self.axis.addItem(say(_AXES[axis]), axis)

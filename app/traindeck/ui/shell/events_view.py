@@ -104,7 +104,7 @@ class EventTableModel(TitledModel):
         if role == Qt.ItemDataRole.ToolTipRole and column != self.TIME:
             return "\n".join(filter(None, (say(title_of(event)), say(event.hint))))
         if role == Qt.ItemDataRole.AccessibleTextRole and column == self.TITLE:
-            return f"{say(_KINDS[kind_of(event)])}: {say(title_of(event))}"
+            return say("{label}: {value}", label=say(_KINDS[kind_of(event)]), value=say(title_of(event)))
         return None
 
     def _read(self) -> None:

@@ -147,7 +147,8 @@ class BucketModel(DropModel, QAbstractItemModel):
             return self._theme.color("dim")
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == self.NAME:
             kind = say("Bucket") if entry.path.is_bucket else say("Folder") if entry.path.is_folder else say("Object")
-            return f"{kind}: {entry.path.name}. {public}" if public else f"{kind}: {entry.path.name}"
+            named = say("{label}: {value}", label=kind, value=entry.path.name)
+            return say("{one}. {other}", one=named, other=public) if public else named
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == self.SIZE:
             return NUMBERS
         return None

@@ -18,8 +18,8 @@ from traindeck.domain.storage.buckets import StorageClass
 from traindeck.domain.storage.policies import Template
 from traindeck.domain.texts import say, text
 from traindeck.ui.kit.cards import show_words
-from traindeck.ui.kit.fields import label_of
-from traindeck.ui.kit.layouts import column_of, level
+from traindeck.ui.kit.fields import form_label
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.property_page import sentence
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.storage.access_page import TEMPLATES
@@ -58,11 +58,10 @@ class NewBucketDialog(QDialog):
         layout.setHorizontalSpacing(2 * SPACE)
         layout.setVerticalSpacing(SPACE)
         layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        layout.addRow(label_of(say("&Name"), self.name), _stacked(self.name, self.problem, self.note))
+        layout.addRow(form_label(say("&Name"), self.name), _stacked(self.name, self.problem, self.note))
         layout.addRow(say("Region"), self.region)
-        layout.addRow(label_of(say("&Storage class"), self.classes), self.classes)
-        layout.addRow(label_of(say("&Access"), self.access), _stacked(self.access, self.meaning))
-        level(layout)
+        layout.addRow(form_label(say("&Storage class"), self.classes), self.classes)
+        layout.addRow(form_label(say("&Access"), self.access), _stacked(self.access, self.meaning))
         set_role(self.create_button, "primary")
         self.create_button.setDefault(True)
         self.buttons.addButton(self.create_button, QDialogButtonBox.ButtonRole.ActionRole)

@@ -133,7 +133,8 @@ class ObjectModel(DropModel, TitledModel):
     def _spoken(self, index: Index) -> str:
         words = self._words(index.row(), index.column())
         if index.column() != NAME:
-            return f"{self.headerData(index.column(), Qt.Orientation.Horizontal)}: {words}"
+            title = self.headerData(index.column(), Qt.Orientation.Horizontal)
+            return say("{label}: {value}", label=title, value=words)
         row = self.shown(index)
         kind = say("Folder") if row is None or row.entry.path.is_folder else say("Object")
         return say("{label}: {value}", label=kind, value=words)

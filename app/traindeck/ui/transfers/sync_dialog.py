@@ -26,7 +26,8 @@ from traindeck.domain.transfers.orders import CompareBy, Links
 from traindeck.domain.transfers.records import ItemState
 from traindeck.ui.kit.cards import EmptyPage, push_button
 from traindeck.ui.kit.dialogs import choose_folder
-from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, level, row_of
+from traindeck.ui.kit.fields import form_label
+from traindeck.ui.kit.layouts import column_of, fit_on_screen, label, row_of
 from traindeck.ui.kit.property_page import number_box
 from traindeck.ui.kit.theme import HALF, SPACE, Theme, set_role
 from traindeck.ui.transfers.transfer_files_dialog import FilesModel, FilesTable
@@ -105,7 +106,7 @@ class SyncDialog(QDialog):
         self.look = push_button(say("&Preview"), form.look)
         self.summary = label(wraps=True)
         self.table = FilesTable(theme, say("Preview of changes"))
-        self.empty = EmptyPage(say("No preview yet."), say("Select Preview to see what would be transferred."))
+        self.empty = EmptyPage(say("No preview yet."), say("Select Preview to see what would change."))
         self.seen = QStackedWidget()
         self.seen.addWidget(self.empty)
         self.seen.addWidget(self.table)
@@ -125,15 +126,15 @@ class SyncDialog(QDialog):
         rows.setSpacing(SPACE)
         rows.setLabelAlignment(Qt.AlignmentFlag.AlignRight)
         rows.addRow(say("Bucket folder:"), label(str(self.form.place), copies=True))
-        folder = QLabel(say("&Folder:"))
-        folder.setBuddy(self.folder)
-        rows.addRow(folder, row_of((self.folder, 1), self.browse, spacing=HALF))
-        rows.addRow(say("Direction:"), column_of(self.up, self.down, spacing=HALF))
-        rows.addRow(say("&Compare by:"), self.compare)
-        rows.addRow(say("Lin&ks:"), self.links)
+        rows.addRow(form_label(say("&Folder:"), self.folder), row_of((self.folder, 1), self.browse, spacing=HALF))
+        direction = QLabel(say("Direction:"))
+        self.up.ensurePolished()
+        direction.setFixedHeight(self.up.sizeHint().height())
+        rows.addRow(direction, column_of(self.up, self.down, spacing=HALF))
+        rows.addRow(form_label(say("&Compare by:"), self.compare), self.compare)
+        rows.addRow(form_label(say("Lin&ks:"), self.links), self.links)
         rows.addRow("", row_of(self.delete, self.most, 2, spacing=HALF))
         rows.addRow(say("S&kip:"), self.ignore)
-        level(rows)
         foot = row_of(self.look, 1, self.begin, self.close_button)
         column_of(rows, self.summary, (self.seen, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE)
 

@@ -78,7 +78,7 @@ class TransferTableModel(RowsModel[TransferRow]):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             if column == self.DIRECTION:
                 return kind_words(row)
-            return f"{self.headers()[column]}: {self._words(row, column)}"
+            return say("{label}: {value}", label=self.headers()[column], value=self._words(row, column))
         if role == SHARE_ROLE and column == self.PROGRESS:
             return row.share
         if role == TONE_ROLE and column == self.PROGRESS:

@@ -39,7 +39,7 @@ class Command:
     def plain_title(self) -> str:
         """Without mnemonics; Chinese menus put theirs in brackets at the end."""
         title = without_mnemonic(self.title)
-        return f"{without_mnemonic(self.submenu)}: {title}" if self.submenu else title
+        return say("{label}: {value}", label=without_mnemonic(self.submenu), value=title) if self.submenu else title
 
     def run_if_able(self) -> bool:
         """Do it if it can be done now; a shortcut may come when it cannot."""

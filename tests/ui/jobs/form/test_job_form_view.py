@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QCheckBox, QLineEdit
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QCheckBox, QLineEdit, QToolButton
 
 from support.folder_cloud import (
     CPU,
@@ -53,6 +53,14 @@ async def test_a_job_is_typed_and_submitted_by_hand(tmp_path: Path, theme: Theme
         qtbot.mouseClick(on.bar.submit, Qt.MouseButton.LeftButton)
         await until(lambda: on.sent)
         assert on.sent[0].spec.outputs == (Channel("train_url", "obs://digits/out/{run}/"),)
+
+
+async def test_each_button_of_the_form_is_drawn_from_the_start(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    """The fields are made after the rest: their icons came only with the next change of the theme."""
+    async with bench(tmp_path, theme, qtbot) as on:
+        shown = [button for button in on.view.findChildren(QToolButton) if button.isVisible() and not button.text()]
+        assert say("Select the code directory") in [button.toolTip() for button in shown]
+        assert [button.toolTip() for button in shown if button.icon().isNull() and button.toolTip()] == []
 
 
 async def test_five_clicks_and_the_key_make_one_job(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.texts import Text, text
@@ -60,8 +61,7 @@ async def _missing(job: CheckedJob) -> Iterable[CheckAnswer]:
         lacking.append(text("the image {image}", image=job.spec.image))
     if not lacking:
         return [green(text("The Lab has all this job asks for."))]
-    marks = "; ".join(f"{{part{number}}}" for number in range(len(lacking)))
-    parts = Text(marks, {f"part{number}": part for number, part in enumerate(lacking)})
+    parts = reduce(lambda some, more: text("{some}, {more}", some=some, more=more), lacking)
     return [
         not_checked(text("The Lab does not have: {parts}. In the cloud the job may behave differently.", parts=parts))
     ]

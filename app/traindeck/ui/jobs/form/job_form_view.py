@@ -86,6 +86,7 @@ class JobFormView(QWidget):
             return
         page = self._page = FieldsPage(self._parts, self._theme)
         self.scroll_area.setWidget(page)
+        self._apply_theme()
         page.folder_wanted.connect(self.choose_code_folder)
         page.code_wanted.connect(self.show_code)
         self.setFocusProxy(page)

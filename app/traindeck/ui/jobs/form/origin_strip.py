@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QApplication, QButtonGroup, QRadioButton, QWidget
 
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_list
 from traindeck.ui.kit.cards import ElidedLabel, push_button
 from traindeck.ui.kit.layouts import column_of, label, row_of
 from traindeck.ui.kit.theme import HALF, SPACE
@@ -53,7 +53,7 @@ class OriginStrip(QWidget):
         self.then.setEnabled(has_then)
         self.now.setEnabled(earlier.trouble is None or not has_then)
         words = earlier.words
-        self.differs.setText(f"({say(words)})" if words is not None else say("Comparing…"))
+        self.differs.setText(say("({words})", words=say(words)) if words is not None else say("Comparing…"))
         self._show(self.view, earlier.changes is not None and bool(earlier.changes.files))
 
     def _show(self, part: QWidget, wanted: bool) -> None:
@@ -68,7 +68,7 @@ class OriginStrip(QWidget):
         changes = self._parts.form.state.changes
         if not changes:
             return say("Same as run {number}", number=number)
-        listed = "; ".join(f"{one.name} {one.before} → {one.after}" for one in changes)
+        listed = say_list(f"{one.name} {one.before} → {one.after}" for one in changes)
         return say("Same as run {number} except {changes}", number=number, changes=listed)
 
     def _like_template(self) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from traindeck.domain.jobs.comparison import MOST_RUNS
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_list
 from traindeck.ui.jobs.runs.choose_run_dialog import OTHER_FOLDER, ChooseRunDialog
 from traindeck.ui.jobs.runs.code_diff_view import CodeDiffView
 from traindeck.ui.jobs.runs.compare_view import CompareView
@@ -76,7 +76,7 @@ class CompareFeature(Feature):
         key = f"{_COMPARE}{'.'.join(wanted)}"
 
         def title() -> str:
-            return say("Compare {runs}", runs=", ".join(self._number(one) for one in wanted))
+            return say("Compare {runs}", runs=say_list(self._number(one) for one in wanted))
 
         self.shell.window.open_tab(key, title(), partial(self._compare_view, key, wanted)).setFocus()
         self._name_tab(key, title, *wanted)

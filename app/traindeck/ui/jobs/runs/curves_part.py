@@ -10,7 +10,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import say
+from traindeck.domain.texts import say, say_list
 from traindeck.ui.jobs.runs.run_parts import RunPart
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage
 from traindeck.ui.kit.layouts import column_of
@@ -125,4 +125,4 @@ class CurvesPanel(QWidget):
         self._pages.setCurrentIndex(0 if run is None or self._curves is None else 1)
         if run is not None and self._curves is not None and self.isVisible():
             self._curves.show(run)
-            self.name.setText(", ".join(map(run_title, self._curves.shown_runs)))
+            self.name.setText(say_list(map(run_title, self._curves.shown_runs)))

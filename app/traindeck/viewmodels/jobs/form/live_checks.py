@@ -72,7 +72,7 @@ class ChecksState:
         counts = {level: len(self.of(level)) for level in CheckLevel}
         parts = [count_text("{count} check", "{count} checks", len(self.findings))]
         if failed := counts[CheckLevel.RED]:
-            parts.append(text("{count} failed", count=f"{failed:,}"))
+            parts.append(text("{count} failed", "checks", count=f"{failed:,}"))
         if warned := counts[CheckLevel.AMBER]:
             parts.append(count_text("{count} warning", "{count} warnings", warned))
         if unknown := counts[CheckLevel.NOT_CHECKED]:
@@ -81,7 +81,7 @@ class ChecksState:
             parts.append(text("all passed"))
         if self.is_running:
             parts.append(text("checking…"))
-        return reduce(lambda before, part: text("{some}, {more}", some=before, more=part), parts)
+        return reduce(lambda before, part: text("{some}, {more}", "clauses", some=before, more=part), parts)
 
     @property
     def oldest(self) -> datetime | None:

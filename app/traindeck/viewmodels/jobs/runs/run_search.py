@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.jobs.run_query import RunQuery, RunSort, metric_best
-from traindeck.domain.texts import say, say_count
+from traindeck.domain.texts import say, say_count, say_list
 from traindeck.runtime.clock import Clock
 from traindeck.runtime.tasks import Repeat, TaskScope
 
@@ -62,7 +62,7 @@ class RunFilter:
     def words_of_it(self) -> Iterator[str]:
         """Each part of it beside the words that were typed."""
         if self.states:
-            yield ", ".join(say(state.words) for state in self.states)
+            yield say_list(state.words for state in self.states)
         if self.account:
             yield say("account {name}", name=self.account)
         if self.tag:

@@ -38,17 +38,17 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 def test_labels_stand_on_one_line_with_what_is_first_in_their_fields(qtbot: QtBot) -> None:
     top, form = QWidget(), QFormLayout()
     qtbot.addWidget(top)
-    one, under, first = QLineEdit(), QLineEdit(), QRadioButton("Upload")
-    form.addRow("Name", one)
-    form.addRow("Folder", row_of((under, 1), push_button("Browse…")))
-    form.addRow("Direction", column_of(first, QRadioButton("Download"), spacing=4))
-    level(form)
+    one, under, first, browse = QLineEdit(), QLineEdit(), QRadioButton("Upload"), push_button("Browse…")
+    place, ways = row_of((under, 1), browse), column_of(first, QRadioButton("Download"), spacing=4)
+    for title, field, *beside in (("Name", one), ("Folder", place, under, browse), ("Direction", ways, first)):
+        form.addRow(title, field)
+        level(form, field, *beside)
     column_of(form, inside=top)
     top.show()
     qtbot.waitExposed(top)
-    for row, field in enumerate((one, under, first)):
-        words = form.itemAt(row, QFormLayout.ItemRole.LabelRole).widget()
-        assert abs(words.geometry().center().y() - field.geometry().center().y()) <= 1
+    for field, editor in ((one, one), (place, under), (ways, first)):
+        words = form.labelForField(field)
+        assert abs(words.geometry().center().y() - editor.geometry().center().y()) <= 1
 
 
 def test_words_that_have_their_room_are_not_cut(qtbot: QtBot) -> None:

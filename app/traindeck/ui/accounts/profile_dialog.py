@@ -176,7 +176,6 @@ class ProfileDialog(QDialog):
         stays = say("Leave empty to keep") if self.form.state.is_change else ""
         self._row(form, "access_key", say("&Access key (AK)"), stays)
         self._row(form, "secret_key", say("&Secret key (SK)"), stays)
-        level(form)
         self._build_more(stays)
         widest = max(one.sizeHint().width() for one in self._labels)
         for one in self._labels:
@@ -220,6 +219,7 @@ class ProfileDialog(QDialog):
         self._row(form, "obs_endpoint", say("&OBS endpoint"), from_region)
         self._fill_signatures()
         form.addRow(self._label(say("Si&gnature"), self.signature), self.signature)
+        level(form, self.signature)
         form.addRow("", self.path_style)
         self._row(form, "modelarts_endpoint", say("Mo&delArts endpoint"), from_region)
         self._row(form, "iam_endpoint", say("&IAM endpoint"), from_region)
@@ -229,7 +229,6 @@ class ProfileDialog(QDialog):
         self._row(form, "proxy", say("Prox&y"), "http://proxy.campus.cn:8080")
         self._row(form, "proxy_user", say("Proxy &user"), say("Only if the proxy asks for one"))
         self._row(form, "proxy_password", say("Proxy passwo&rd"), stays if self.form.state.fields.proxy_user else "")
-        level(form)
         self._more_names = tuple(name for name in self.fields if name not in ("name", "access_key", "secret_key"))
         self.more_box = QWidget()
         self.more_box.setLayout(form)
@@ -252,6 +251,7 @@ class ProfileDialog(QDialog):
         box = QWidget()
         column_of(field, hint, inside=box, margins=0, spacing=0)
         form.addRow(self._label(title, field), box)
+        level(form, box, field)
 
     def _label(self, title: str, field: QWidget) -> QLabel:
         self._labels.append(label_of(title, field))

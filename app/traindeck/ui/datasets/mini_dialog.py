@@ -145,7 +145,9 @@ class MiniDialog(QDialog):
         ):
             name = QLabel(words)
             name.setBuddy(field)
-            rows.addRow(name, row_of((field, 1), browse, spacing=HALF))
+            place = row_of((field, 1), browse, spacing=HALF)
+            rows.addRow(name, place)
+            level(rows, place, field, browse)
         keep = column_of(
             row_of(self.by_count, self.per_class, 1, spacing=HALF),
             row_of(self.by_share, self.percent, 1, spacing=HALF),
@@ -156,7 +158,8 @@ class MiniDialog(QDialog):
         seed.setBuddy(self.seed)
         rows.addRow(seed, self.seed)
         rows.addRow("", self.by_folder)
-        level(rows)
+        level(rows, keep, self.by_count, self.per_class)
+        level(rows, self.seed)
         foot = row_of(self.look, 1, self.stop, self.make, self.close_button)
         column_of(
             rows, self.summary, self.notes, (self.seen, 1), foot, inside=self, margins=2 * SPACE, spacing=SPACE

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
-    QLayoutItem,
     QScrollArea,
     QVBoxLayout,
     QWidget,
@@ -111,28 +110,15 @@ def on_one_line(*labels: QLabel) -> None:
         one.setContentsMargins(0, round(max(ascents) - ascent), 0, 0)
 
 
-def level(form: QFormLayout) -> None:
+def level(form: QFormLayout, field: QWidget | QLayout, *first: QWidget) -> None:
     """The words before a field on one line with what stands first in it: left to Qt they are a little higher."""
-    for row in range(form.rowCount()):
-        before, field = (form.itemAt(row, role) for role in (QFormLayout.ItemRole.LabelRole, _FIELD))
-        words = before.widget() if before is not None else None
-        if isinstance(words, QLabel) and field is not None:
-            words.setFixedHeight(_first_height(field))
+    words = form.labelForField(field)
+    if words is not None:
+        beside = first or ((field,) if isinstance(field, QWidget) else ())
+        words.setFixedHeight(max(map(_line_height, beside)))
 
 
-_FIELD = QFormLayout.ItemRole.FieldRole
-
-
-def _first_height(item: QLayoutItem) -> int:
-    """Of the first line of what stands there; that it is not in sight yet is no matter."""
-    widget = item.widget()
-    layout = item.layout() or (widget.layout() if widget is not None else None)
-    if layout is not None:
-        items = [found for at in range(layout.count()) if (found := layout.itemAt(at)) is not None]
-        shown = items[:1] if isinstance(layout, QVBoxLayout) else items
-        return max(map(_first_height, shown), default=0)
-    if widget is None:
-        return 0
+def _line_height(widget: QWidget) -> int:
     widget.ensurePolished()
     return ROW if isinstance(widget, QAbstractScrollArea) else widget.sizeHint().height()
 

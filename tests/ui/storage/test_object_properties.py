@@ -223,7 +223,7 @@ async def test_what_is_known_is_shown_by_key_and_can_be_copied(
         at.click(page.copy_md5)
         assert QGuiApplication.clipboard().text() == "827ccb0eea8a706c4c34a16891f84e7b"
         at.click(page.copy_all)
-        assert f"Address: {at.place.join('a 数据.csv')}" in QGuiApplication.clipboard().text()
+        assert f"OBS path: {at.place.join('a 数据.csv')}" in QGuiApplication.clipboard().text()
         assert at.dialog() is not None
         # The same object again is the same dialog; another one has its own.
         at.host.commands.run("object.properties")

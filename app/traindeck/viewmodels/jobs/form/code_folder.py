@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -119,7 +120,8 @@ class CodeFolder(Stateful):
             found.append(text("{count}: {names}", count=count, names=_named([one.path for one in tree.links])))
         large = [one for one in tree.largest[:_MOST_NAMED] if one.size_bytes]
         if large:
-            words = _named([f"{one.path} ({size_words(one.size_bytes or 0)})" for one in large])
+            each = [text("{file} ({size})", file=one.path, size=size_words(one.size_bytes or 0)) for one in large]
+            words = reduce(lambda some, more: text("{some}, {more}", some=some, more=more), each)
             found.append(text("Largest: {names}", names=words))
         if tree.unlisted:
             found.append(count_text("{count} more is not listed", "{count} more are not listed", tree.unlisted))

@@ -146,6 +146,26 @@ async def test_a_dock_shows_the_curves_of_whatever_is_selected(tmp_path: Path, t
         await until(lambda: panel.name.text() == "Run 2 · digits")
 
 
+async def test_what_was_asked_for_is_shown_as_soon_as_it_is_there(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    runs_there = [a_run(number) for number in (1, 2)]
+    async with read_runs(tmp_path, *runs_there) as (cloud, runs, _):
+        write_log(cloud, runs_there[0], b"learning rate 0.05\n")
+        write_log(cloud, runs_there[1], log_of(2))
+        panel = CurvesPanel(runs, theme)
+        qtbot.addWidget(panel)
+        panel.show()
+        await until(lambda: panel.view is not None)
+        runs.refresh()
+        await until(lambda: runs.state.is_known)
+        assert panel.view is not None
+        curves = panel.view.curves
+        runs.select("r1")
+        await until(lambda: len(curves.state.lines) == 1 and curves.state.name != "loss")
+        runs.select("r2")
+        await until(lambda: curves.state.names[:1] == ("loss",))
+        assert curves.state.name == "loss", "the learning rate was shown for want of it"
+
+
 async def test_values_without_a_place_are_not_said_to_be_steps_and_no_cross_hair_stays_of_another_run(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:

@@ -88,6 +88,7 @@ class Curves(QObject):
         self._used: dict[str, Mapping[str, ResourceUse]] = {}
         self._trouble: AppError | None = None
         self.state = CurvesState()
+        self._wanted = self.state.name
         self._minute = QTimer(self, interval=_RESOURCES_MS)
         self._minute.timeout.connect(self._ask_resources)
         feed.changed.connect(self._on_reading)
@@ -129,6 +130,8 @@ class Curves(QObject):
         """Another number, axis, smoothing, or with what the machine did."""
         before = self.state
         self.state = replace(before, **changes)  # type: ignore[arg-type]
+        if "name" in changes:
+            self._wanted = self.state.name
         if self.state.shows_resources and not before.shows_resources:
             self.state = replace(self.state, axis=TIME)
             self._ask_resources()
@@ -179,7 +182,8 @@ class Curves(QObject):
         runs = self.shown_runs
         readings = [(run, reading) for run in runs if (reading := self._feed.of(run.id)) is not None]
         names = _names(readings)
-        name = self.state.name if self.state.name in names else (names[0] if names else self.state.name)
+        # Another one only for as long as there is none of those that were asked for: the loss comes after the rate.
+        name = names[0] if names and self._wanted not in names else self._wanted
         shown = ((at, run, reading) for at, (run, reading) in enumerate(readings))
         lines = [line for at, run, reading in shown if (line := self._line(at, run, reading, name)) is not None]
         resources = tuple(self._resource_lines(runs)) if self.state.shows_resources else ()

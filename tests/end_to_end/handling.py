@@ -238,7 +238,7 @@ async def drop_everywhere(hands: Hands, folder: str) -> None:
     for panel_id in hands.window.dock_titles():
         hands.window.show_dock(panel_id)
         await hands.until(hands.panel(panel_id).isVisible)
-    for first in range(2):
+    for first in range(len(offers)):  # so that each place gets each of them
         took |= await _drop_all(hands, offers, first)
     await hands.until(lambda: not hands.program.models.storage.buckets.state.busy)
     await hands.until(lambda: hands.program.models.jobs.runs.state.runs[0].state.is_over)

@@ -198,6 +198,10 @@ def _words(lines: tuple[_Line, ...]) -> str:
 
 BEAT_MS = 1000
 _FIRST_BEAT_MS = 5000
+_BURST = 50_000
+"""So many new objects are those of a worker at its work, and mostly go as they came; looking at them takes long."""
+_MOST_BEATS = 10
+"""After so many they are looked at all the same."""
 
 
 class UiThreadCollector(QObject):
@@ -207,9 +211,10 @@ class UiThreadCollector(QObject):
         super().__init__(parent)
         gc.freeze()  # what the start made lives to the end; looking at it each time would cost a stall
         gc.disable()
+        self._let_pass = 0
         self._beat = QTimer(self)
         self._beat.setInterval(BEAT_MS)
-        self._beat.timeout.connect(self._collect)
+        self._beat.timeout.connect(self.collect)
         # Later: while the window fills there is next to nothing to be found, and looking took longer than all else.
         self._first = QTimer(self, singleShot=True, interval=_FIRST_BEAT_MS)
         self._first.timeout.connect(self._beat.start)
@@ -221,7 +226,12 @@ class UiThreadCollector(QObject):
         gc.unfreeze()
         gc.enable()
 
-    def _collect(self) -> None:
+    def collect(self) -> None:
+        """What is due of it."""
+        if gc.get_count()[0] > _BURST and self._let_pass < _MOST_BEATS:
+            self._let_pass += 1
+            return
+        self._let_pass = 0
         for generation in (2, 1, 0):
             if gc.get_count()[generation] > gc.get_threshold()[generation]:
                 gc.collect(generation)

@@ -168,7 +168,7 @@ QMenuBar { background: $window; color: $text; padding: 2px 4px; }
 QMenuBar::item { padding: 4px 9px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }
 QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px; }
-QMenu::item { padding: 3px 24px 3px 10px; border-radius: 4px; min-height: 16px; }
+QMenu::item { padding: 2px 24px 2px 10px; border-radius: 4px; min-height: 16px; }
 QMenu::item:selected { background: $selection; color: $on_selection; }
 QMenu::item:disabled { color: $disabled; background: transparent; }
 QMenu::separator { height: 1px; background: $border; margin: 3px 6px; }

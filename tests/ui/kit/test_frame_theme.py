@@ -12,7 +12,6 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
-    QFileDialog,
     QLabel,
     QMenu,
     QStackedWidget,
@@ -25,6 +24,7 @@ from pytestqt.qtbot import QtBot
 from support.frame_bench import ICONS
 from support.qt_support import until
 from traindeck.ui.kit import icons
+from traindeck.ui.kit.dialogs import choose_files
 from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS, Theme, set_role
 
 KIT = Path(icons.__file__).parent
@@ -201,9 +201,8 @@ def test_what_scrolls_the_tabs_shows_arrows(qapp: QApplication) -> None:
 
 def test_arrows_of_qts_own_file_dialog_are_seen_in_the_dark(qapp: QApplication) -> None:
     theme = Theme(qapp, ICONS, "dark")
-    dialog = QFileDialog()
-    dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
-    dialog.show()
+    parent = QWidget()
+    dialog = choose_files(parent, "Choose", lambda _: None)
     for name in ("backButton", "forwardButton", "toParentButton"):
         button = dialog.findChild(QToolButton, name)
         assert button is not None
@@ -211,6 +210,7 @@ def test_arrows_of_qts_own_file_dialog_are_seen_in_the_dark(qapp: QApplication) 
         seen = [image.pixelColor(x, y) for x in range(16) for y in range(16) if image.pixelColor(x, y).alpha() > 150]
         assert seen and max(color.lightness() for color in seen) > 110, name
     dialog.close()
+    parent.deleteLater()
     theme.close()
 
 

@@ -201,9 +201,6 @@ QTabBar::tab:focus { color: $link; border: 2px solid $link; border-radius: 4px; 
 QTabBar::close-button { image: url(theme:close.svg); subcontrol-position: right; margin: 2px; }
 QTabBar::close-button:hover { background: $hover; border-radius: 4px; }
 
-QFileDialog QToolButton#backButton { qproperty-icon: url(theme:chevron-left.svg); }
-QFileDialog QToolButton#forwardButton { qproperty-icon: url(theme:chevron-right.svg); }
-QFileDialog QToolButton#toParentButton { qproperty-icon: url(theme:chevron-up.svg); }
 
 QTabBar::tear { image: none; width: 0; }
 QTabBar::scroller { width: 20px; }

@@ -12,7 +12,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import spoken
 from traindeck.ui.kit.dialogs import Question
 from traindeck.ui.kit.property_dialog import PropertyDialog
-from traindeck.ui.kit.theme import DARK_COLORS
+from traindeck.ui.kit.theme import DARK_COLORS, LIGHT_COLORS
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.bucket_rules_pages import BucketTagsPage
 from traindeck.ui.transfers.sync_dialog import SyncDialog
@@ -138,7 +138,9 @@ async def switch_theme(hands: Hands) -> None:
     await fill_in_sample(hands)
     for name in ("Light", "Dark", "Light"):
         await hands.choose("View", "Theme", name)
-        await hands.until(lambda dark=name == "Dark": (hands.program.theme.colors is DARK_COLORS) == dark)
+        colors = DARK_COLORS if name == "Dark" else LIGHT_COLORS
+        # A window is not painted while one look replaces the other, and what it is between the two nobody sees.
+        await hands.until(lambda colors=colors: hands.program.theme.colors is colors and hands.window.updatesEnabled())
         image = hands.window.grab().toImage()
         form = hands.panel("job")
         spots = [QPoint(3, 3), form.mapTo(hands.window, QPoint(3, 3))]

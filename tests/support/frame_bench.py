@@ -10,11 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import (
     QApplication,
+    QLabel,
     QLineEdit,
     QPlainTextEdit,
+    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -207,9 +209,8 @@ def _nothing() -> None:
 
 
 def texts_cut(root: QWidget) -> list[str]:
-    """Buttons and one-line labels that got less room than they ask for."""
-    from PySide6.QtWidgets import QLabel, QPushButton
-
+    """Buttons and one-line labels that got less room than they ask for, once all have got theirs."""
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
     cut = []
     for widget in root.findChildren(QWidget):
         if isinstance(widget, QPushButton | QLabel) and widget.isVisible() and widget.text():

@@ -97,8 +97,10 @@ class JobsWindow:
         assert self.shell.commands.run(command), f"{command}: {self.shell.commands.get(command).why_not()}"
 
     async def dialog(self, kind: type[Kind]) -> Kind:
+        """One that has the keyboard: until then a key goes nowhere."""
+
         def seen() -> list[Any]:
-            return [one for one in self.window.findChildren(kind) if one.isVisible()]
+            return [one for one in self.window.findChildren(kind) if one.isVisible() and one.isActiveWindow()]
 
         await until(seen)
         found: Kind = seen()[0]

@@ -65,7 +65,8 @@ def _empty(tree: BucketTree, user: User, profile: str, bucket: ObjectPath) -> No
 
 
 async def dialog_of(kind: type[Kind]) -> Kind:
-    await until(lambda: open_dialog(kind) is not None)
+    """One that has the keyboard: until then a key goes nowhere."""
+    await until(lambda: (one := open_dialog(kind)) is not None and one.isActiveWindow())
     found = open_dialog(kind)
     assert found is not None
     return found

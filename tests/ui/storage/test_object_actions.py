@@ -115,10 +115,11 @@ async def bench(folder: Path, theme: Theme, qtbot: QtBot, answer: bool = True) -
 
 
 async def dialog(kind: type[QWidget]) -> QWidget:
+    """One that has the keyboard: until then a key goes nowhere."""
     found: list[QWidget] = []
 
     def is_there() -> bool:
-        found[:] = [one for one in QApplication.topLevelWidgets() if isinstance(one, kind) and one.isVisible()]
+        found[:] = [one for one in QApplication.topLevelWidgets() if isinstance(one, kind) and one.isActiveWindow()]
         return bool(found)
 
     await until(is_there)

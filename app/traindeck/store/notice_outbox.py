@@ -65,6 +65,9 @@ class NoticeOutbox:
 
     def _all(self) -> Iterator[Waiting]:
         for path in self._folder.glob("*.json"):
+            if self._sent(path.stem).exists():  # written by a program that had looked before it was sent
+                path.unlink(missing_ok=True)
+                continue
             try:
                 kept = json.loads(path.read_bytes())
                 content = kept["content"]

@@ -165,6 +165,17 @@ async def test_two_programs_send_each_once(tmp_path: Path) -> None:
     assert sorted(came) == list(range(10))
 
 
+def test_what_is_kept_once_more_after_it_was_sent_is_not_sent_again(tmp_path: Path) -> None:
+    outbox = NoticeOutbox(tmp_path / "notices")
+    outbox.put("mark", {}, utc_now())
+    (kept,) = (tmp_path / "notices").glob("*.json")
+    content = kept.read_bytes()
+    outbox.done(kept.stem)
+    kept.write_bytes(content)  # by a program that was slow: it looked before, and writes now
+    assert outbox.oldest(utc_now()) is None
+    assert not waiting(tmp_path)
+
+
 async def test_without_an_address_nothing_is_kept(tmp_path: Path) -> None:
     async with hook_at(tmp_path, lambda: "") as hook:
         hook.tell("1", {})

@@ -150,6 +150,15 @@ async def test_the_second_look_shows_at_once_what_is_known(tmp_path: Path) -> No
         again.close()
 
 
+async def test_a_folder_that_came_since_everything_was_listed_is_not_shown_as_empty(tmp_path: Path) -> None:
+    async with browser_of(tmp_path) as (cloud, browser):
+        await is_at_rest(browser)
+        for name in ("late/1.txt", "late/below/2.txt"):  # by another program
+            await cloud.storage.put(b"x", BUCKET.join(name))
+        browser.go_typed("obs://bucket/late/")
+        await shows(browser, "late/below/", "late/1.txt")
+
+
 async def test_what_is_chosen_while_the_rows_are_put_in_order_is_kept(tmp_path: Path) -> None:
     async with browser_of(tmp_path) as (_, browser):
         await shows(browser, "data/", "more/", "a.bin", "b.txt")

@@ -105,6 +105,7 @@ class LogFilter(QObject):
         return self._fitting is None or row.number in self._fitting.rows
 
     def _begin(self) -> None:
+        self.state = replace(self.state, is_all=False)
         self._scope.start(self._work, self._go_on, Repeat.REPLACE)
         self.changed.emit()
 
@@ -115,7 +116,7 @@ class LogFilter(QObject):
             self._tell(trouble=error.paragraph(), is_all=True)
             return
         self._filter = chosen
-        self._tell(trouble=None, is_all=False)
+        self._tell(trouble=None)
         while not self._lines.is_counted or self._lines.document is None:
             await self._until_more()
         document = self._lines.document

@@ -25,6 +25,7 @@ from traindeck.viewmodels.storage.places import MissingPlace, missing_place
 if TYPE_CHECKING:
     from traindeck.services.accounts.connections import Connections
     from traindeck.services.storage.bucket_listing import BucketListings
+    from traindeck.store.object_index import ObjectIndex
 
 MOST_SWEPT = 2_000_000
 """So many objects are listed without anybody asking for more."""
@@ -273,7 +274,7 @@ class ObjectBrowser(Stateful):
             self._begin("read", partial(self._list_level, self._listing, self.state.place.key, force))
 
     async def _list_level(self, listing: BucketListing, folder: str, force: bool) -> None:
-        as_of = await self._calls.run(lambda _: listing.index.listed(folder, deep=False))
+        as_of = await self._calls.run(lambda _: _last_listed(listing.index, folder))
         if force or as_of is None or not self._is_recent(as_of):
             self._become(is_reading=True, trouble=None)
             try:
@@ -415,6 +416,11 @@ class ObjectBrowser(Stateful):
 
 async def _nowhere(profile: str, folder: ObjectPath) -> None:
     raise Unexpected(f"nobody makes {folder}")
+
+
+def _last_listed(index: ObjectIndex, folder: str) -> datetime | None:
+    """Where nothing is known to be, somebody else may have put something: it is asked for with each look."""
+    return index.listed(folder, deep=False) if index.beginning_with(folder, 1) else None
 
 
 def _not_too_many(progress: ListingProgress) -> None:

@@ -181,6 +181,17 @@ async def test_a_click_on_a_head_sorts_and_keeps_what_is_chosen(tmp_path: Path, 
         assert on.selected() == ["a.bin"]
 
 
+async def test_what_comes_while_every_row_is_selected_is_not_selected(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        on.table.selectAll()
+        await on.cloud.storage.put(b"", BUCKET.join("new.txt"))
+        on.browser.refresh()
+        await on.shows("data", "more", "a.bin", "b.txt", "new.txt")
+        assert on.selected() == ["data", "more", "a.bin", "b.txt"], "else it would be deleted with them"
+
+
 async def test_the_search_field_finds_names_below(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot) as on:
         qtbot.keyClicks(on.view.search, "IMG")

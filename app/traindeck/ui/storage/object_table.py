@@ -268,7 +268,8 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         is_same_place = now == was
         if (now.folder, now.search) != (was.folder, was.search):
             self._selected_ids, self._current_id = (), 0
-        had_all = 0 < self._objects.rowCount() == self.count_selected()
+        # Of more than are kept by number only this is known; of fewer, what has come since was not selected.
+        had_all = _MOST_KEPT < self._objects.rowCount() == self.count_selected()
         place, numbers, current_id = self.verticalScrollBar().value(), self._selected_ids, self._current_id
         self._objects.become()
         chosen = QItemSelection()

@@ -75,6 +75,7 @@ async def test_a_click_brings_the_window_to_the_thing(qapp: QApplication, tmp_pa
         assert not at.window.isMinimized()
         assert jumps.seen == [run]
         assert notices.is_in_front()
+        at.window.show_dock("transfers")  # the first arrangement has the log there, some turns later
         assert not notices.is_in_sight(run), "selected, and nothing of it is to be seen"
         at.window.show_dock("log")
         assert notices.is_in_sight(run)

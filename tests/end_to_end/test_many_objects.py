@@ -10,7 +10,6 @@ from bench.bench_window import fill as fill_runs
 from support.filled_lab import fill, listed_keys
 from support.servers.lab_control import Control
 from support.servers.window_process import WindowProcess
-from support.waiting import slowness
 
 COUNT = 200_000
 SLOW_PAGES = """
@@ -49,6 +48,5 @@ def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs
         assert "0199" in found["name"]
         answered = window.told("answered")["ms"]
         assert set(answered) == _PANELS
-        longest = _LONGEST_MS * slowness()
-        assert {panel: took for panel, took in answered.items() if took[0] > longest} == {}
+        assert {panel: took for panel, took in answered.items() if took[0] > _LONGEST_MS} == {}
         window.must_be_well()

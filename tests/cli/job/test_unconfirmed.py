@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from support.cli_commands import Traindeck
+from support.servers.beside import beside
+from support.servers.silent import SilentServer
 from traindeck.cli.job import waiting
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
+from traindeck.domain.texts import exact_words
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs import submission
 from traindeck.store.records import RecordsFile
@@ -21,7 +25,7 @@ from traindeck.store.runs import RunStore
 SPEC = JobSpec(name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),))
 
 
-def left_behind(home: Path, state: RunState, profile: str) -> None:
+def left_behind(home: Path, state: RunState, profile: str, checked: datetime | None = None) -> None:
     """What the records hold when a program was killed in this state."""
 
     async def write() -> None:
@@ -29,7 +33,8 @@ def left_behind(home: Path, state: RunState, profile: str) -> None:
         try:
             with closing(RunStore(RecordsFile(home / "records.db", home / "runs"), writer)) as records:
                 await records.open()
-                await records.add(Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC)))
+                run = Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC))
+                await records.add(replace(run, job_id="job-1" if state.is_remote else "", checked=checked))
         finally:
             writer.close()
 
@@ -92,7 +97,27 @@ def test_what_was_known_last_is_shown_when_no_answer_comes_in_time(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "_LOOK_S", 0.0)
+    monkeypatch.setattr(waiting, "_SILENCE_S", 0.0)
     left_behind(tmp_path / "home", RunState.RUNNING, "lab")
     listed = traindeck("job", "ls", "--json").must_be(0)
     assert listed.document[0]["state"] == "Running"
     assert "no response in time" in listed.said
+
+
+def test_a_service_that_says_nothing_is_not_waited_for_and_the_time_of_the_last_truth_is_told(
+    traindeck: Traindeck, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_SILENCE_S", 0.3)
+    monkeypatch.setattr(waiting, "_LOOK_S", 3600.0)
+    seen = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+    left_behind(tmp_path / "home", RunState.RUNNING, "environment", seen)
+    with beside(SilentServer()) as server:
+        names = ("TRAINDECK_OBS_ENDPOINT", "TRAINDECK_MODELARTS_ENDPOINT", "TRAINDECK_IAM_ENDPOINT")
+        keys = {
+            "HUAWEICLOUD_SDK_AK": "AK" * 10,
+            "HUAWEICLOUD_SDK_SK": "sk" * 20,
+            "HUAWEICLOUD_SDK_REGION": "cn-north-4",
+        }
+        listed = traindeck("job", "ls", "--json", environment=dict.fromkeys(names, server.url) | keys).must_be(0)
+    assert listed.document[0]["state"] == "Running"
+    assert "no response in time" in listed.said and exact_words(seen) in listed.said

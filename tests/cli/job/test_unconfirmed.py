@@ -87,6 +87,15 @@ def test_one_of_which_nothing_is_known_is_let_go_of_after_a_warning(
     assert traindeck("job", "ls", "--json").must_be(0).document == []
 
 
+def test_an_empty_word_is_no_run_though_there_is_only_one(traindeck: Traindeck, tmp_path: Path) -> None:
+    """An unset variable of a script."""
+    left_behind(tmp_path / "home", RunState.NOT_SENT, "lab")
+    for words in (("job", "rm", "", "--yes"), ("job", "stop", " "), ("job", "show", "")):
+        assert "No run was specified" in traindeck(*words).must_be(2).said
+    assert len(traindeck("job", "ls", "--json").document) == 1
+    assert "No job was specified" in traindeck("job", "adopt", " ").must_be(2).said
+
+
 def test_another_one_beside_it_wants_a_yes(traindeck: Traindeck, tmp_path: Path) -> None:
     left_behind(tmp_path / "home", RunState.UNCONFIRMED, "gone")
     refused = traindeck("job", "rerun", "last").must_be(2)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.several import SeveralRuns
 from traindeck.cli.job.waiting import bring_up_to_date
@@ -31,7 +30,7 @@ async def stop(call: Call) -> int:
         runs = await several.found(core)
         if several.are_several and not _stop_is_meant(call, runs):
             call.output.note(say("Nothing was stopped."))
-            return DONE
+            return several.end([])
         await several.each(runs, one)
     return several.end([(run_words.document(run), _stopped_words(run)) for run in stopped])
 
@@ -77,7 +76,7 @@ async def rm(call: Call) -> int:
         runs = await several.each(runs, look)
         if runs and not _removal_is_meant(call, runs, list(plans.values())):
             call.output.note(say("Nothing was deleted."))
-            return DONE
+            return several.end([])
         done = await several.each(runs, remove)
     if with_code and any(plans[run.id].code_files for run in done if run.id in plans):
         call.output.note(

@@ -127,6 +127,9 @@ def test_a_service_that_says_nothing_is_not_waited_for_and_the_time_of_the_last_
             "HUAWEICLOUD_SDK_SK": "sk" * 20,
             "HUAWEICLOUD_SDK_REGION": "cn-north-4",
         }
-        listed = traindeck("job", "ls", "--json", environment=dict.fromkeys(names, server.url) | keys).must_be(0)
+        there = dict.fromkeys(names, server.url) | keys
+        listed = traindeck("job", "ls", "--json", environment=there).must_be(0)
+        printed = traindeck("job", "logs", "last", environment=there).must_be(0)
     assert listed.document[0]["state"] == "Running"
     assert "no response in time" in listed.said and exact_words(seen) in listed.said
+    assert "No output of digits-1118-1200-abcd is known yet" in printed.said, "whether there is any, nobody said"

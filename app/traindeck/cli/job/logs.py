@@ -87,7 +87,7 @@ def _why_nothing(run: Run) -> str:
     if not run.job_id:
         return say("{name} was not submitted, so it has no log.", name=run.name)
     if not run.state.is_over:
-        return say("{name} has not written anything yet. -f waits for it.", name=run.name)
+        return say("No output of {name} is known yet. -f waits for it.", name=run.name)
     return say("There is no log of {name}, here or at the service.", name=run.name)
 
 

@@ -46,7 +46,9 @@ def test_one_that_was_never_sent_is_said_to_be_so(traindeck: Traindeck, tmp_path
     (run,) = traindeck("job", "ls", "--json").must_be(0).document
     assert run["state"] == "NotSent"
     assert traindeck("job", "wait", "last", "--json").must_be(1).document["state"] == "NotSent"
+    assert "No run matches" in traindeck("job", "ls", "--profile", "another").must_be(0).said
     assert traindeck("job", "rm", "last", "--yes").must_be(0).out
+    assert "No runs yet" in traindeck("job", "ls").must_be(0).said
 
 
 @pytest.mark.parametrize("state", [RunState.SUBMITTING, RunState.UNCONFIRMED])

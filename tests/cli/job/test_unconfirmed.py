@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +40,15 @@ def left_behind(home: Path, state: RunState, profile: str, checked: datetime | N
             writer.close()
 
     asyncio.run(write())
+
+
+@contextmanager
+def silent_account() -> Iterator[dict[str, str]]:
+    """The environment of an account whose services take the connection and say no more."""
+    names = ("TRAINDECK_OBS_ENDPOINT", "TRAINDECK_MODELARTS_ENDPOINT", "TRAINDECK_IAM_ENDPOINT")
+    keys = {"HUAWEICLOUD_SDK_AK": "AK" * 10, "HUAWEICLOUD_SDK_SK": "sk" * 20, "HUAWEICLOUD_SDK_REGION": "cn-north-4"}
+    with beside(SilentServer()) as server:
+        yield dict.fromkeys(names, server.url) | keys
 
 
 def test_one_that_was_never_sent_is_said_to_be_so(traindeck: Traindeck, tmp_path: Path) -> None:
@@ -122,16 +132,19 @@ def test_a_service_that_says_nothing_is_not_waited_for_and_the_time_of_the_last_
     monkeypatch.setattr(waiting, "_LOOK_S", 3600.0)
     seen = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
     left_behind(tmp_path / "home", RunState.RUNNING, "environment", seen)
-    with beside(SilentServer()) as server:
-        names = ("TRAINDECK_OBS_ENDPOINT", "TRAINDECK_MODELARTS_ENDPOINT", "TRAINDECK_IAM_ENDPOINT")
-        keys = {
-            "HUAWEICLOUD_SDK_AK": "AK" * 10,
-            "HUAWEICLOUD_SDK_SK": "sk" * 20,
-            "HUAWEICLOUD_SDK_REGION": "cn-north-4",
-        }
-        there = dict.fromkeys(names, server.url) | keys
+    with silent_account() as there:
         listed = traindeck("job", "ls", "--json", environment=there).must_be(0)
         printed = traindeck("job", "logs", "last", environment=there).must_be(0)
     assert listed.document[0]["state"] == "Running"
     assert "no response in time" in listed.said and exact_words(seen) in listed.said
     assert "No output of digits-1118-1200-abcd is known yet" in printed.said, "whether there is any, nobody said"
+
+
+def test_one_of_which_nothing_is_known_is_shown_soon_where_the_service_says_nothing(
+    traindeck: Traindeck, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_SETTLE_S", 0.3)
+    left_behind(tmp_path / "home", RunState.UNCONFIRMED, "environment")
+    with silent_account() as there:
+        shown = traindeck("job", "show", "last", "--json", environment=there).must_be(0)
+    assert shown.document["state"] == "Unconfirmed" and "no response in time" in shown.said

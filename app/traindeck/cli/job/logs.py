@@ -60,8 +60,8 @@ async def logs(call: Call) -> int:
 
 async def wait(call: Call) -> int:
     async with call.runs() as core:
-        await check_again(call, core, call.options.run)
-        trouble = await settle(call, core, limit_s=None)
+        await check_again(call, core, call.options.run, patient=True)
+        trouble = await settle(call, core, patient=True)
         run = await find(call, core, call.options.run)
         if trouble is not None and not run.state.is_remote:
             raise trouble

@@ -115,12 +115,12 @@ def say_records(call: Call, core: RunCore) -> None:
         call.output.note(core.records.trouble.sentence())
 
 
-async def settle(call: Call, core: RunCore, limit_s: float | None = _SETTLE_S) -> AppError | None:
+async def settle(call: Call, core: RunCore, *, patient: bool = False) -> AppError | None:
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
     say_records(call, core)
     words = say("An earlier job is still unconfirmed: it may exist and be charged. “traindeck job ls” shows it.")
     try:
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(None if patient else _SETTLE_S):
             await core.submission.settle()
     except TimeoutError:
         call.output.note(words)
@@ -142,14 +142,19 @@ async def find(call: Call, core: RunCore, reference: str) -> Run:
     return await core.run_service.find(reference)
 
 
-async def check_again(call: Call, core: RunCore, reference: str) -> None:
+async def check_again(call: Call, core: RunCore, reference: str, *, patient: bool = False) -> None:
     """Look once more for a job of which nobody knows whether it was sent; what comes of it is said."""
     run = await find(call, core, reference)
     if run.state is not RunState.UNCONFIRMED:
         return
     call.output.note(say("It is not known whether {name} was submitted. Checking again…", name=run.name))
     try:
-        run = await core.submission.check_again(run.id)
+        # The Lab may have to start first.
+        async with asyncio.timeout(None if patient or run.profile == LAB else _SETTLE_S):
+            run = await core.submission.check_again(run.id)
+    except TimeoutError:
+        call.output.note(say("Account “{profile}”: there was no response in time.", profile=run.profile))
+        return
     except AppError as error:
         call.output.note(error.sentence())
         return

@@ -186,6 +186,7 @@ class Models:
         webhook = core.webhook(self.preferences.value)
         self.webhook_notices = WebhookNotices(self.events, self.preferences, webhook, scope)
         self.run_news = RunNews(core.watch, notices.journal, core.explaining.failure, scope)
+        scope.start("tell what was not told", partial(self.run_news.catch_up, core.records, core.events))
         self._news = (
             self.system_notices,
             self.webhook_notices,

@@ -100,12 +100,17 @@ def test_a_mistake_is_named_with_the_line_that_would_be_right(words: list[str], 
     assert caught.value.usage.startswith("usage: traindeck")
 
 
-@pytest.mark.parametrize("words", ["job stop 2 3", "job rm 4 5 --yes", "obs ls --rec", "engines --nonsense"])
+@pytest.mark.parametrize("words", ["job show 2 3", "job wait 4 5 --json", "obs ls --rec", "engines --nonsense"])
 def test_what_is_too_much_is_told_with_the_line_of_its_command(words: str) -> None:
     with pytest.raises(UsageError) as caught:
         read(words.split())
     command = " ".join(word for word in words.split()[:2] if word.isalpha())
     assert caught.value.usage.startswith(f"usage: traindeck {command} ")
+
+
+def test_runs_are_named_before_and_after_an_option() -> None:
+    assert read(["job", "rm", "4", "--yes", "5", "last"]).runs == ["4", "5", "last"]
+    assert read(["job", "stop", "-y", "4"]).runs == ["4"]
 
 
 def test_a_certificate_file_is_kept_as_seen_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

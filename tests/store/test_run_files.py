@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from traindeck.domain.errors import LocalTrouble
 from traindeck.domain.readings.curves import SmallCurve
 from traindeck.domain.readings.phases import PhaseTime
+from traindeck.domain.texts import text
+from traindeck.runtime.files import alone_with
+from traindeck.store import run_waits
 from traindeck.store.curve_file import keep_curve
 from traindeck.store.phase_file import keep_phases, kept_phases
 from traindeck.store.run_waits import RunWaits
@@ -30,6 +34,17 @@ def test_a_wait_that_cannot_be_read_was_not_said(tmp_path: Path, words: str) -> 
     assert waits.of("r1", "hang") is None
     waits.put("r1", "hang", NOW)
     assert waits.of("r1", "hang") == (NOW, 1)
+
+
+def test_what_two_programs_keep_at_once_is_kept_of_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "run" / "waits.json"
+    waits = RunWaits(lambda _: place)
+    waits.put("r1", "hang", NOW)
+    monkeypatch.setattr(run_waits, "_PATIENCE_S", 0.0)
+    with alone_with(place, 0.0, text("busy"), text("")), pytest.raises(LocalTrouble, match="Another TrainDeck"):
+        waits.put("r1", "unused", NOW)  # else it would write over what the other one is about to write
+    waits.put("r1", "unused", NOW)
+    assert waits.of("r1", "hang") == waits.of("r1", "unused") == (NOW, 1)
 
 
 def test_of_a_file_that_is_too_large_no_more_than_a_piece_is_read(tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ def short_bounds(monkeypatch: pytest.MonkeyPatch, answer_s: float = 0.6) -> None
     monkeypatch.setattr(data_core, "PATIENCE_S", 0.3)
     monkeypatch.setattr(submission, "LOOK_UPS_S", (0.01, 0.02))
     monkeypatch.setattr(waiting, "_LOOK_S", 3.0)
+    monkeypatch.setattr(waiting, "_SILENCE_S", 3.0)
 
 
 TRAIN = """

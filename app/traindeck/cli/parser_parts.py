@@ -105,9 +105,9 @@ class Parser(ArgumentParser):
         return found, rest
 
     def _parse(self, args: Any, namespace: Any) -> Any:
-        if not any(action.nargs in ("?", "*") for action in self._get_positional_actions()):
+        if not any(action.nargs in ("?", "*", "+") for action in self._get_positional_actions()):
             return super().parse_known_args(args, namespace)
-        # Else argparse takes what may be left out as left out once an option stands before it.
+        # Else argparse takes what may be left out, or come again, as left out once an option stands before it.
         self._is_mixed = True
         try:
             return self.parse_known_intermixed_args(args, namespace)

@@ -29,6 +29,11 @@ def worst(errors: Iterable[AppError]) -> AppError | None:
     return max(errors, key=_rank, default=None)
 
 
+def fails_all(error: AppError) -> bool:
+    """What else is asked of this service now would fail, too."""
+    return isinstance(error, ServiceTrouble) or ends_all(error)
+
+
 def of_file(error: AppError, *, was_listed: bool = False) -> AppError:
     """As one of many: nobody typed the name of this very file, and what was listed is gone, not misspelled."""
     kind: type[AppError] = type(error)
@@ -52,7 +57,7 @@ class Outcomes:
             yield
         except AppError as error:
             self.failures.append((name, error))
-            if isinstance(error, ServiceTrouble) or ends_all(error):
+            if fails_all(error):
                 self.end()
 
     def end(self) -> None:

@@ -64,6 +64,16 @@ class EventStore(OpenedLater):
 
         return await self._with(work)
 
+    async def marks(self, names: Sequence[str]) -> set[str]:
+        """Of all that is kept under these names."""
+
+        def work(db: sqlite3.Connection) -> set[str]:
+            asked = ", ".join("?" for _ in names)
+            found = db.execute(f"SELECT mark FROM events WHERE name IN ({asked}) AND mark IS NOT NULL", list(names))
+            return {row["mark"] for row in found}
+
+        return await self._with(work)
+
 
 def _is_told(db: sqlite3.Connection, event: KeptEvent) -> bool:
     if event.mark and db.execute("SELECT 1 FROM events WHERE mark = ?", (event.mark,)).fetchone():

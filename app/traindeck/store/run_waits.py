@@ -8,8 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from traindeck.runtime.files import local_errors, our_folder, write_whole
+from traindeck.domain.texts import text
+from traindeck.runtime.files import alone_with, local_errors, write_whole
 
+_PATIENCE_S = 10.0
 _MOST_BYTES = 1 << 14
 
 
@@ -29,13 +31,14 @@ class RunWaits:
         return self._read(run_id).get(what)
 
     def put(self, run_id: str, what: str, until: datetime) -> None:
-        known = self._read(run_id)
-        before = known.get(what)
-        changed = {**known, what: Waited(until, 1 + (before.times if before else 0))}
-        content = {name: {"until": one.until.isoformat(), "times": one.times} for name, one in changed.items()}
         place = self._place(run_id)
-        with local_errors(place):
-            our_folder(place.parent)
+        busy = text("Another TrainDeck is changing what is told of this run.")
+        hint = text("Close the one not responding, then try again. Nothing was changed.")
+        with local_errors(place), alone_with(place, _PATIENCE_S, busy, hint):
+            known = self._read(run_id)
+            before = known.get(what)
+            changed = {**known, what: Waited(until, 1 + (before.times if before else 0))}
+            content = {name: {"until": one.until.isoformat(), "times": one.times} for name, one in changed.items()}
             write_whole(place, json.dumps(content).encode())
 
     def _read(self, run_id: str) -> Mapping[str, Waited]:

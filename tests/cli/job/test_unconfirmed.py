@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from support.cli_commands import Traindeck
+from support.servers.beside import beside
+from support.servers.silent import SilentServer
 from traindeck.cli.job import waiting
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
+from traindeck.domain.texts import exact_words
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs import submission
 from traindeck.store.records import RecordsFile
@@ -21,7 +26,7 @@ from traindeck.store.runs import RunStore
 SPEC = JobSpec(name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),))
 
 
-def left_behind(home: Path, state: RunState, profile: str) -> None:
+def left_behind(home: Path, state: RunState, profile: str, checked: datetime | None = None) -> None:
     """What the records hold when a program was killed in this state."""
 
     async def write() -> None:
@@ -29,11 +34,21 @@ def left_behind(home: Path, state: RunState, profile: str) -> None:
         try:
             with closing(RunStore(RecordsFile(home / "records.db", home / "runs"), writer)) as records:
                 await records.open()
-                await records.add(Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC)))
+                run = Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC))
+                await records.add(replace(run, job_id="job-1" if state.is_remote else "", checked=checked))
         finally:
             writer.close()
 
     asyncio.run(write())
+
+
+@contextmanager
+def silent_account() -> Iterator[dict[str, str]]:
+    """The environment of an account whose services take the connection and say no more."""
+    names = ("TRAINDECK_OBS_ENDPOINT", "TRAINDECK_MODELARTS_ENDPOINT", "TRAINDECK_IAM_ENDPOINT")
+    keys = {"HUAWEICLOUD_SDK_AK": "AK" * 10, "HUAWEICLOUD_SDK_SK": "sk" * 20, "HUAWEICLOUD_SDK_REGION": "cn-north-4"}
+    with beside(SilentServer()) as server:
+        yield dict.fromkeys(names, server.url) | keys
 
 
 def test_one_that_was_never_sent_is_said_to_be_so(traindeck: Traindeck, tmp_path: Path) -> None:
@@ -41,7 +56,9 @@ def test_one_that_was_never_sent_is_said_to_be_so(traindeck: Traindeck, tmp_path
     (run,) = traindeck("job", "ls", "--json").must_be(0).document
     assert run["state"] == "NotSent"
     assert traindeck("job", "wait", "last", "--json").must_be(1).document["state"] == "NotSent"
+    assert "No run matches" in traindeck("job", "ls", "--profile", "another").must_be(0).said
     assert traindeck("job", "rm", "last", "--yes").must_be(0).out
+    assert "No runs yet" in traindeck("job", "ls").must_be(0).said
 
 
 @pytest.mark.parametrize("state", [RunState.SUBMITTING, RunState.UNCONFIRMED])
@@ -82,6 +99,15 @@ def test_one_of_which_nothing_is_known_is_let_go_of_after_a_warning(
     assert traindeck("job", "ls", "--json").must_be(0).document == []
 
 
+def test_an_empty_word_is_no_run_though_there_is_only_one(traindeck: Traindeck, tmp_path: Path) -> None:
+    """An unset variable of a script."""
+    left_behind(tmp_path / "home", RunState.NOT_SENT, "lab")
+    for words in (("job", "rm", "", "--yes"), ("job", "stop", " "), ("job", "show", "")):
+        assert "No run was specified" in traindeck(*words).must_be(2).said
+    assert len(traindeck("job", "ls", "--json").document) == 1
+    assert "No job was specified" in traindeck("job", "adopt", " ").must_be(2).said
+
+
 def test_another_one_beside_it_wants_a_yes(traindeck: Traindeck, tmp_path: Path) -> None:
     left_behind(tmp_path / "home", RunState.UNCONFIRMED, "gone")
     refused = traindeck("job", "rerun", "last").must_be(2)
@@ -92,7 +118,33 @@ def test_what_was_known_last_is_shown_when_no_answer_comes_in_time(
     traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "_LOOK_S", 0.0)
+    monkeypatch.setattr(waiting, "_SILENCE_S", 0.0)
     left_behind(tmp_path / "home", RunState.RUNNING, "lab")
     listed = traindeck("job", "ls", "--json").must_be(0)
     assert listed.document[0]["state"] == "Running"
     assert "no response in time" in listed.said
+
+
+def test_a_service_that_says_nothing_is_not_waited_for_and_the_time_of_the_last_truth_is_told(
+    traindeck: Traindeck, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_SILENCE_S", 0.3)
+    monkeypatch.setattr(waiting, "_LOOK_S", 3600.0)
+    seen = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+    left_behind(tmp_path / "home", RunState.RUNNING, "environment", seen)
+    with silent_account() as there:
+        listed = traindeck("job", "ls", "--json", environment=there).must_be(0)
+        printed = traindeck("job", "logs", "last", environment=there).must_be(0)
+    assert listed.document[0]["state"] == "Running"
+    assert "no response in time" in listed.said and exact_words(seen) in listed.said
+    assert "No output of digits-1118-1200-abcd is known yet" in printed.said, "whether there is any, nobody said"
+
+
+def test_one_of_which_nothing_is_known_is_shown_soon_where_the_service_says_nothing(
+    traindeck: Traindeck, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_SETTLE_S", 0.3)
+    left_behind(tmp_path / "home", RunState.UNCONFIRMED, "environment")
+    with silent_account() as there:
+        shown = traindeck("job", "show", "last", "--json", environment=there).must_be(0)
+    assert shown.document["state"] == "Unconfirmed" and "no response in time" in shown.said

@@ -145,9 +145,27 @@ def test_both_languages_are_spoken_and_what_comes_from_a_log_is_made_printable()
     [
         (
             "train.py: error: unrecognized arguments: --lr 0.1 --api_key=sk-a1b2c3d4",
-            "The script does not know these arguments: …",
+            "The script does not know these arguments: --lr … --api_key",
         ),
-        ("train.py: error: unrecognized arguments: --token=a1b2c3d4", "The script does not know these arguments: …"),
+        (
+            "train.py: error: unrecognized arguments: --token=a1b2c3d4",
+            "The script does not know these arguments: --token",
+        ),
+        ("train.py: error: unrecognized arguments: secret", "The script does not know these arguments: …"),
+        ("train.py: error: unrecognized arguments: -psecret -v", "The script does not know these arguments: … -v"),
+        (
+            "train.py: error: unrecognized arguments: --data_url obs://a/b --init_method=tcp://a:1",
+            "The script refused the arguments that the platform adds: --data_url … --init_method",
+        ),
+        ("Error: No such option: --lr", "The script does not know these arguments: --lr"),
+        (
+            "train.py: error: the following arguments are required: data",
+            "The script requires arguments that it did not get: data",
+        ),
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: 'hf_0ABCdefGHIjklMNOpqrSTUvwxYZ012345'",
+            "A file or folder was not found: …",
+        ),
         ("ModuleNotFoundError: No module named 'torch_npu'", "The package torch_npu is missing."),
         (
             "FileNotFoundError: [Errno 2] No such file or directory: 'obs://bucket/data-1/a.txt'",

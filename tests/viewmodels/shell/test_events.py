@@ -26,6 +26,8 @@ from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfer, TransferState
 from traindeck.store.events import EventStore
+from traindeck.store.records import RecordsFile
+from traindeck.store.runs import RunStore
 from traindeck.viewmodels.jobs.runs.run_news import RunNews
 from traindeck.viewmodels.shell.events import EventGroup, Events, copied, is_in, topic_of
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, Topic
@@ -157,6 +159,27 @@ async def test_a_failure_waits_for_its_cause_and_never_for_long(tmp_path: Path) 
         runs.tell(a_run(RunState.FAILED, "Exit code 1"))
         await until(lambda: [say(one.hint) for one in journal.entries] == ["Exit code 1"])
         news.close()
+
+
+async def test_a_failure_that_nobody_could_tell_of_is_told_once_at_the_next_start(tmp_path: Path) -> None:
+    """The program was killed while it waited for the cause."""
+    now = datetime.now(UTC)
+    untold = replace(a_run(RunState.FAILED, "Exit code 1"), ended=now)
+    elsewhere = replace(untold, id="r2", name="bert-2")  # which a command followed
+    with closing(BlockingCalls(1, "records")) as calls:
+        records = RunStore(RecordsFile(tmp_path / "records.db", tmp_path / "runs"), calls)
+        with closing(records):
+            await records.open()
+            for run in (untold, elsewhere):
+                await records.add(run)
+            async with start(tmp_path) as killed:
+                killed.runs.tell(a_run(RunState.RUNNING))
+                await killed.told()
+            for titles in (["“bert” (run 1): Failed"], []):
+                async with start(tmp_path) as at:
+                    await at.run_news.catch_up(records, at.store)
+                    at.run_news.flush()
+                    assert [title for title, _ in await at.told()] == titles
 
 
 async def test_what_is_being_written_is_waited_for_as_well(tmp_path: Path) -> None:

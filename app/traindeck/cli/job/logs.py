@@ -60,8 +60,8 @@ async def logs(call: Call) -> int:
 
 async def wait(call: Call) -> int:
     async with call.runs() as core:
-        await check_again(call, core, call.options.run)
-        trouble = await settle(call, core, limit_s=None)
+        await check_again(call, core, call.options.run, patient=True)
+        trouble = await settle(call, core, patient=True)
         run = await find(call, core, call.options.run)
         if trouble is not None and not run.state.is_remote:
             raise trouble
@@ -87,7 +87,7 @@ def _why_nothing(run: Run) -> str:
     if not run.job_id:
         return say("{name} was not submitted, so it has no log.", name=run.name)
     if not run.state.is_over:
-        return say("{name} has not written anything yet. -f waits for it.", name=run.name)
+        return say("No output of {name} is known yet. -f waits for it.", name=run.name)
     return say("There is no log of {name}, here or at the service.", name=run.name)
 
 

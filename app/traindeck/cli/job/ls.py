@@ -66,7 +66,7 @@ async def ls(call: Call) -> int:
         call.output.document([run_words.listed_document(one) for one in measured])
     elif measured:
         _print(call, columns, measured, best, is_fitted=not asked.columns)
-    elif asked.words or asked.state or asked.tag or asked.starred or asked.since or asked.log or best:
+    elif any((*query.words, *query.states, *query.tags, query.account, query.starred, query.since, asked.log, best)):
         call.output.note(say("No run matches."))
     else:
         call.output.note(say("No runs yet. “traindeck job init DIR” creates a sample to submit."))

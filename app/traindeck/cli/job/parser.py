@@ -25,10 +25,10 @@ def add_job(job: Adder) -> None:
     leaf(job, "logs", say("print the log of a run"), _run, _logs)
     leaf(job, "rules", say("list what is done when a line comes in the log of a run"), _rules)
     leaf(job, "metrics", say("show the numbers that a run printed"), _run, _metrics)
-    leaf(job, "stop", say("stop a run"), _run)
+    leaf(job, "stop", say("stop runs"), _several, yes)
     leaf(job, "rerun", say("run the same job again"), _run, _sending, _code_of)
     leaf(job, "code", say("show, compare or restore the code of a run"), _run, _code)
-    leaf(job, "rm", say("delete a finished run, here and at the service"), _run, _rm, yes)
+    leaf(job, "rm", say("delete finished runs, here and at the service"), _several, _rm, yes)
     leaf(job, "clean", say("delete code in OBS that no run uses any more"), _clean, yes)
     leaf(job, "wait", say("wait until a run has ended"), _run)
     leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
@@ -68,6 +68,10 @@ def _runs(ls: Parser) -> None:
 
 def _run(parser: Parser) -> None:
     parser.option("run", "RUN", say("its number or ID, the beginning of its ID or name, or “last”"))
+
+
+def _several(parser: Parser) -> None:
+    parser.option("runs", "RUN", say("runs by number or ID, the beginning of ID or name, or “last”"), nargs="+")
 
 
 def _logs(logs: Parser) -> None:
@@ -116,8 +120,7 @@ def _clean(clean: Parser) -> None:
 
 
 def _compare(compare: Parser) -> None:
-    means = say("runs by number or ID, the beginning of ID or name, or “last”")
-    compare.option("runs", "RUN", means, nargs="+")
+    _several(compare)
     compare.flag("--all", means=say("also show what is equal"))
 
 

@@ -21,7 +21,7 @@ async def template(call: Call) -> int:
     async with call.accounts() as core:
         store = core.templates
         if call.options.what != "list" and not call.options.name:
-            raise _incomplete(text("Enter the name of the template."))
+            raise _incomplete(text("Enter the name of the template."), call.options.what)
         match call.options.what:
             case "save":
                 return await _save(call, store)
@@ -37,13 +37,14 @@ async def template(call: Call) -> int:
     return DONE
 
 
-def _incomplete(words: Text) -> InvalidInput:
-    return InvalidInput(words, text("Example: traindeck job template save NAME FILE"))
+def _incomplete(words: Text, what: str) -> InvalidInput:
+    asked = f"{what} NAME FILE" if what == "save" else f"{what} NAME"
+    return InvalidInput(words, text("Example: traindeck job template {asked}", asked=asked))
 
 
 async def _save(call: Call, store: TemplateStore) -> int:
     if call.options.file is None:
-        raise _incomplete(text("Enter the job file to save."))
+        raise _incomplete(text("Enter the job file to save."), "save")
     path, _ = read_form(call.options.file)
     made = template_of(call.options.name, text_in(path), call.options.lock)
     await store.save(made, replaces=call.options.replace)

@@ -17,7 +17,7 @@ from traindeck.cli.main import Call
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.errors import AppError, KeysRefused, NotFound
 from traindeck.domain.jobs.job import Run, RunState, duration_words
-from traindeck.domain.texts import say
+from traindeck.domain.texts import exact_words, say
 from traindeck.runtime.beside import beside
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import set_within
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from traindeck.services.notices.log_rules import LineFound
 
 _LOOK_S = 15.0
+_SILENCE_S = 4.0  # of an account that has said nothing at all: who looks at what is recorded here waits no longer
 _LOGS_KEPT = timedelta(days=31)
 _SETTLE_S = 5.0
 
@@ -114,12 +115,12 @@ def say_records(call: Call, core: RunCore) -> None:
         call.output.note(core.records.trouble.sentence())
 
 
-async def settle(call: Call, core: RunCore, limit_s: float | None = _SETTLE_S) -> AppError | None:
+async def settle(call: Call, core: RunCore, *, patient: bool = False) -> AppError | None:
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
     say_records(call, core)
     words = say("An earlier job is still unconfirmed: it may exist and be charged. “traindeck job ls” shows it.")
     try:
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(None if patient else _SETTLE_S):
             await core.submission.settle()
     except TimeoutError:
         call.output.note(words)
@@ -141,14 +142,19 @@ async def find(call: Call, core: RunCore, reference: str) -> Run:
     return await core.run_service.find(reference)
 
 
-async def check_again(call: Call, core: RunCore, reference: str) -> None:
+async def check_again(call: Call, core: RunCore, reference: str, *, patient: bool = False) -> None:
     """Look once more for a job of which nobody knows whether it was sent; what comes of it is said."""
     run = await find(call, core, reference)
     if run.state is not RunState.UNCONFIRMED:
         return
     call.output.note(say("It is not known whether {name} was submitted. Checking again…", name=run.name))
     try:
-        run = await core.submission.check_again(run.id)
+        # The Lab may have to start first.
+        async with asyncio.timeout(None if patient or run.profile == LAB else _SETTLE_S):
+            run = await core.submission.check_again(run.id)
+    except TimeoutError:
+        call.output.note(say("Account “{profile}”: there was no response in time.", profile=run.profile))
+        return
     except AppError as error:
         call.output.note(error.sentence())
         return
@@ -204,18 +210,37 @@ async def _heard(call: Call, core: RunCore, unheard: set[str]) -> None:
     def on_answer(profile: str) -> None:
         if trouble := core.watch.trouble(profile):
             reason = trouble.sentence()
-            call.output.note(say("Account “{profile}”: no response: {reason}", profile=profile, reason=reason))
-            call.output.note(say("Its active jobs are shown as last known."))
+            silent[profile] = say("Account “{profile}”: no response: {reason}", profile=profile, reason=reason)
+        else:
+            silent.pop(profile, None)
         unheard.discard(profile)
         if not unheard:
             heard.set()
 
+    silent: dict[str, str] = {}
     # Not an error that goes through the watching: the group of its tasks would wrap it.
     with core.watch.connection_state.heard_by(on_answer):
         async with watching(core):
-            in_time = await set_within(heard, _LOOK_S)
-    if not in_time:
-        call.output.note(say("Active jobs are shown as last known: there was no response in time."))
+            if not await set_within(heard, _SILENCE_S) and any(_begins_to_answer(core, name) for name in unheard):
+                await set_within(heard, _LOOK_S - _SILENCE_S)
+    for profile in sorted(unheard):
+        silent[profile] = say("Account “{profile}”: there was no response in time.", profile=profile)
+    for profile, words in silent.items():
+        call.output.note(words)
+        seen = [run.checked for run in await core.records.live() if run.profile == profile and run.checked is not None]
+        if seen:
+            words = say(
+                "Its active jobs are shown as last known; the last change was seen at {time}.",
+                time=exact_words(max(seen)),
+            )
+        else:
+            words = say("Its active jobs are shown as last known.")
+        call.output.note(words)
+
+
+def _begins_to_answer(core: RunCore, profile: str) -> bool:
+    """A first response came, or the Lab may still be starting."""
+    return profile == LAB or core.watch.accounts[profile].last_answer is not None
 
 
 async def until_over(call: Call, core: RunCore, run: Run, *, follow: bool) -> Run:

@@ -13,6 +13,10 @@ from traindeck.domain.texts import CHINESE, printable, spoken
 _FIELD = re.compile(r"\{(\w+)\}")
 _MOST_FIELD = 200
 _NAME = re.compile(r"(?:\w+://)?[\w./+-]+")
+_OPTION = re.compile(r"--[A-Za-z][\w-]*|-[A-Za-z](?![\w-])")
+_GIVEN = "arguments"
+"""What the job passed to the script: what is not the name of an option is a value."""
+_LIKE_A_KEY = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{16,}")
 
 
 class FailureAction(StrEnum):
@@ -63,8 +67,16 @@ class RuleText:
 
     def with_names_only(self) -> RuleText:
         """For who may see no line of the log: names and paths stay, all else may hold a key."""
-        named = tuple((name, value if _NAME.fullmatch(value) else "…" if value else "") for name, value in self.facts)
+        named = tuple((fact, _options(value) if fact == _GIVEN else _name(value)) for fact, value in self.facts)
         return RuleText(self.english, self.chinese, named)
+
+
+def _options(given: str) -> str:
+    return " ".join(_name(option[0]) if (option := _OPTION.match(word)) else "…" for word in given.split())
+
+
+def _name(value: str) -> str:
+    return value if not value or (_NAME.fullmatch(value) and not _LIKE_A_KEY.search(value)) else "…"
 
 
 @dataclass(frozen=True, slots=True)

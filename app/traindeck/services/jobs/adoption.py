@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from traindeck.domain.errors import AppError, Conflict, NotFound
+from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
 from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.storage.objects import ObjectPath
@@ -56,6 +56,8 @@ class Adoption:
 
     async def adopt(self, job_id: str, profile: str) -> Run:
         """The job with this ID, or of this name, as a run of this computer, with all the service tells of it."""
+        if not job_id.strip():
+            raise InvalidInput(text("No job was specified."), text("Specify its ID, as “traindeck billing” lists it."))
         known = await self.records.with_job(job_id)
         if known is not None:
             raise Conflict(

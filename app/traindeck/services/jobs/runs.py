@@ -50,6 +50,11 @@ class RunService:
 
     async def find(self, reference: str) -> Run:
         """By the number in the list, by id, by any unique beginning of id or name, or the last one."""
+        if not reference.strip():  # every name begins with it; an unset variable of a script must not stop the only run
+            raise InvalidInput(
+                text("No run was specified."),
+                text("Specify its number or ID, the beginning of its ID or name, or “last”."),
+            )
         if reference == LAST:
             newest = await self.records.all(1)
             if newest:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from unicodedata import category
 
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs.choices import Choices, misfit
@@ -34,6 +35,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,8191}")
 _TAG = re.compile(r"(?!_sys_)(?! )[\w _.:=+@-]{1,128}(?<! )")
 _TAG_VALUE = re.compile(r"[\w _.:=+@/-]{0,255}")
 _POINTER = re.compile(r"(/([^~/]|~[01])+)+")
+_NULL = text("A value cannot contain a null character (U+0000).")
 _MOST_VARIABLES = 100
 _MOST_VOLUMES = 8
 _TAKEN_MOUNTS = ("/", "/cache", "/home/ma-user/modelarts")
@@ -194,9 +196,12 @@ def _check_channels(spec: JobSpec) -> Iterator[FieldError]:
             yield from _check_name(field, channel.name, seen)
             if channel.place or f"/algorithm/{place_of}/{channel.name}" not in kept:
                 yield from _check_template(field, channel.place)
+            if place_of == "outputs":
+                yield from _check_made(field, channel.place)
             yield from _check_way(field, channel)
     if spec.log_to:
         yield from _check_template("log_to", spec.log_to)
+        yield from _check_made("log_to", spec.log_to)
     if not any(channel.place for channel in spec.outputs) and not spec.log_to:
         yield FieldError(
             "outputs", text("Specify an output folder in OBS. Without one, the results of the run are not kept.")
@@ -238,6 +243,13 @@ def _check_template(field: str, place: str) -> Iterator[FieldError]:
     yield from _check_place(field, filled_in(place, {"run": "run", "name": "name", "account": "account"}))
 
 
+def _check_made(field: str, place: str) -> Iterator[FieldError]:
+    """OBS takes these names, and programs that read them look elsewhere or not at all."""
+    if any(name in (".", "..") for name in re.split(r"[/\\]", place)) or any(category(one) == "Cc" for one in place):
+        words = text("A folder cannot be named “.” or “..”, or contain control characters.")
+        yield FieldError(field, words)
+
+
 def _check_place(field: str, place: str) -> Iterator[FieldError]:
     try:
         ObjectPath.parse(place)
@@ -255,6 +267,8 @@ def _check_parameters(spec: JobSpec) -> Iterator[FieldError]:
             yield FieldError(field, text("“{name}” is already an input or output.", name=name))
         if isinstance(value, float) and not math.isfinite(value):
             yield FieldError(field, text("“{value}” is not a number to compute with.", value=wire_value(value)))
+        if isinstance(value, str) and "\0" in value:
+            yield FieldError(field, _NULL)
     if len(spec.environment) > _MOST_VARIABLES:
         yield FieldError("environment", text("At most {count} variables.", count=_MOST_VARIABLES))
     for name, written in spec.environment:
@@ -263,6 +277,8 @@ def _check_parameters(spec: JobSpec) -> Iterator[FieldError]:
             yield FieldError(f"environment:{name}", words)
         if len(written) > 4096:
             yield FieldError(f"environment:{name}", text("A value can have at most 4,096 characters."))
+        if "\0" in written:
+            yield FieldError(f"environment:{name}", _NULL)
 
 
 def _check_rest(spec: JobSpec) -> Iterator[FieldError]:

@@ -50,6 +50,9 @@ async def _boot(job: CheckedJob) -> Iterable[CheckAnswer]:
         return []
     tree, boot = await job.code.tree(), boot_of(job.spec)
     if tree.holds(boot):
+        if next(entry for entry in tree.taken if entry.path == boot).size_bytes == 0:
+            fact = text("The boot file “{boot}” is empty: the job would end at once.", boot=boot)
+            return [amber(fact, text("Save your script, or select another file."), field="boot", file=boot)]
         return [green(text("{boot} is in the code directory.", boot=boot), field="boot")]
     out = next((one for one in tree.left_out if boot == one.path or _is_in(boot, one.path)), None)
     if out is not None:
@@ -179,6 +182,6 @@ _CODE = frozenset({"code_folder", "ignore", "boot", "command", "code_url"})
 _ALL = levels(*CheckLevel)
 
 CHECKS = (
-    JobCheck("boot-file", text("Boot file"), _CODE, _boot, _ALL - {CheckLevel.AMBER}),
+    JobCheck("boot-file", text("Boot file"), _CODE, _boot, _ALL),
     JobCheck("syntax", text("Python files"), _CODE | {"engine_version"}, _syntax, _ALL),
 )

@@ -86,6 +86,8 @@ async def _shared(job: CheckedJob, place: JobPlace, mine: ObjectPath) -> CheckAn
 async def _log(job: CheckedJob) -> Iterable[CheckAnswer]:
     if wrong := mistyped(job, LOG):
         return wrong
+    if (clash := _log_in_input(job)) is not None:
+        return [clash]
     if job.spec.log_to.strip():
         return [green(text("The log is kept in {place}.", place=job.spec.log_to), field=LOG)]
     if job.profile.is_lab:
@@ -93,6 +95,17 @@ async def _log(job: CheckedJob) -> Iterable[CheckAnswer]:
     ways = _usual_log(job)
     fact = text("There is no folder for the log: the service keeps it for 30 days, and shows 5 MB of it.")
     return [amber(fact, text("Enter a folder in OBS to keep it permanently."), *ways, field=LOG)]
+
+
+def _log_in_input(job: CheckedJob) -> CheckAnswer | None:
+    for log in places_of(job.spec, LOG):
+        for one in places_of(job.spec, INPUTS):
+            if one.whole.as_folder().holds(log.whole.as_folder()):
+                fact = text("The log is kept in the input {input}.", input=one.row)
+                return amber(
+                    fact, text("Enter a folder beside the input, so that logs are not taken for data."), field=LOG
+                )
+    return None
 
 
 def _usual_log(job: CheckedJob) -> list[CheckFix]:

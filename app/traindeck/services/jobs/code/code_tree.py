@@ -207,6 +207,11 @@ def scanned(folder: Path, ignore: Sequence[str], token: CancelToken) -> CodeTree
             text("The name of “{file}” is not UTF-8 and cannot be passed to a job.", file=shown_path(str(folder))),
             text("Rename the folder, or copy the code into another one."),
         )
+    if folder.is_file():
+        raise InvalidInput(
+            text("“{file}” is a file, not a folder.", file=shown_path(str(folder))),
+            text("Select the folder with your training script."),
+        )
     if not folder.is_dir():
         raise NotFound(
             text("The code directory “{folder}” does not exist.", folder=shown_path(str(folder))),

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.notices.run_notices import state_notice
 from traindeck.domain.readings.failures import Failure
+from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import TaskScope
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.notices.failure_causes import PATIENCE_S, Explain, cause_of
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, SystemNotice, Topic
 
+if TYPE_CHECKING:
+    from traindeck.store.events import EventStore
+    from traindeck.store.runs import RunStore
+
+log = logging.getLogger(__name__)
+
+_RECENT = timedelta(days=1)
 _KINDS = {
     SystemNotice.RUN_FINISHED: NewsKind.DONE,
     SystemNotice.RUN_STOPPED: NewsKind.NOTE,
@@ -44,6 +56,22 @@ class RunNews:
 
     def close(self) -> None:
         self._stop_listening()
+
+    async def catch_up(self, records: RunStore, events: EventStore) -> None:
+        """Tell of failures whose program was killed while it looked for the cause: they are over, and told to be live.
+
+        What no window has followed was told by the command that did.
+        """
+        try:
+            failed = [run for run in await records.since(utc_now() - _RECENT) if run.state.is_failure]
+            told = await events.marks([_name(run) for run in failed])
+        except AppError as error:
+            log.warning("looking for what was not told: %s %s", error, error.detail)
+            return
+        for run in failed:
+            followed = any(mark.startswith(f"{_name(run)} ") for mark in told)
+            if followed and state_notice(run).mark not in told:
+                self._on_run(run)
 
     def flush(self) -> None:
         """Tell now what waits for its cause: the program ends."""
@@ -82,9 +110,13 @@ class RunNews:
             _KINDS[notice] if notice else NewsKind.NOTE,
             news.title,
             news.hint,
-            name=f"run {run.id}",
+            name=_name(run),
             topic=Topic(Subject.RUN, run.id, run.profile),
             is_quiet=True,
             notice=notice,
             mark=news.mark,
         )
+
+
+def _name(run: Run) -> str:
+    return f"run {run.id}"

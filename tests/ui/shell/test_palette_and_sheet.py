@@ -198,6 +198,8 @@ async def test_no_row_of_the_palette_is_cut(qapp: QApplication, qtbot: QtBot, tm
         assert spare() == 0
         qtbot.keyClicks(palette.typed, "zqx")
         assert not view.isVisible()
+        palette.typed.setText("pasted by mistake " * 500)
+        assert texts_cut(palette) == []
         at.window.resize(at.window.width(), at.window.height() - 107)
         palette.typed.clear()
         assert view.isVisible() and spare() == 0

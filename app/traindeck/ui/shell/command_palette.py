@@ -24,8 +24,9 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import ElidedLabel
 from traindeck.ui.kit.context_menu import keys_words
-from traindeck.ui.kit.layouts import column_of, label
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.overlays import StayAbove
 from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
@@ -141,7 +142,7 @@ class CommandPalette(QWidget):
         self.list.setAccessibleName(say("Matches"))
         self.list.setItemDelegate(_Row(theme, self.list))
         set_role(self.list, "palette")
-        self.nothing = label("", "dim")
+        self.nothing = ElidedLabel("", "dim")  # anything may have been pasted
         self.nothing.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._found = _Found(theme, self)

@@ -100,6 +100,7 @@ _BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
 _IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,9})?)\s*([kmgtp]?)(i?)b?", re.IGNORECASE | re.ASCII)
 MAX_KEY_BYTES = 1024
+_MOST_TOLD = 200
 
 
 def is_bucket_name(name: str) -> bool:
@@ -187,6 +188,8 @@ def shared_beginning(one: str, other: str) -> str:
 
 
 def no_place(spelling: str) -> InvalidInput:
+    if len(spelling) > _MOST_TOLD:
+        spelling = f"{spelling[:_MOST_TOLD]}…"  # a file was pasted, and not its path
     return InvalidInput(
         text("“{spelling}” is not an OBS path.", spelling=spelling),
         text(

@@ -69,6 +69,14 @@ def local_errors(path: Path | None = None, hint: Text | None = None) -> Iterator
         raise local_error(error, path, hint) from error
 
 
+def is_folder(path: Path) -> bool:
+    """Not one either: a name that is too long for a folder, at which `Path.is_dir` raises."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def text_in(path: Path) -> str:
     """Of a file that somebody named: a device, or a mistyped name, may hold more than the memory."""
     with local_errors(path), path.open("rb") as file:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.texts import text
+from traindeck.domain.texts import beginning, text
 
 # Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
 # be computed from its content; the third is the MD5 of what an archive is made of: names, sizes, times, MD5s. The
@@ -100,7 +100,6 @@ _BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
 _IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,9})?)\s*([kmgtp]?)(i?)b?", re.IGNORECASE | re.ASCII)
 MAX_KEY_BYTES = 1024
-_MOST_TOLD = 200
 
 
 def is_bucket_name(name: str) -> bool:
@@ -188,10 +187,8 @@ def shared_beginning(one: str, other: str) -> str:
 
 
 def no_place(spelling: str) -> InvalidInput:
-    if len(spelling) > _MOST_TOLD:
-        spelling = f"{spelling[:_MOST_TOLD]}…"  # a file was pasted, and not its path
     return InvalidInput(
-        text("“{spelling}” is not an OBS path.", spelling=spelling),
+        text("“{spelling}” is not an OBS path.", spelling=beginning(spelling)),
         text(
             "Enter it as obs://bucket/folder/. A bucket name has 3 to 63 characters (a–z, 0–9, dot, "
             "hyphen), and begins and ends with a letter or digit."

@@ -130,6 +130,9 @@ async def test_nothing_that_was_typed_is_lost_to_a_command(qapp: QApplication, t
         await until(lambda: on.parts.templates.state.names)
         on.form.set_field("name", "typed")
         before = on.form.state.spec
+        scroll_bar = on.job.scroll_area.verticalScrollBar()
+        await until(lambda: scroll_bar.maximum() > 0)
+        scroll_bar.setValue(scroll_bar.maximum())
         match way:
             case "button":
                 on.job.new_button.click()
@@ -147,6 +150,7 @@ async def test_nothing_that_was_typed_is_lost_to_a_command(qapp: QApplication, t
                 on.do(way)
         await until(lambda: on.form.state.spec != before)
         assert "The job form was replaced." in on.told() and not on.window.findChildren(Question)
+        assert scroll_bar.value() == 0, "another job is read from its beginning"
         on.notices.journal.undo_last()
         assert on.form.state.spec == before and on.form.state.is_dirty
 

@@ -66,6 +66,7 @@ async def test_they_stack_over_the_content_and_take_no_focus(qapp: QApplication,
         assert at.window.rect().contains(at.toasts.geometry())
         assert texts_cut(at.toasts) == []
         middle = at.window.centralWidget()
+        assert middle is not None
         at.window.resize(800, 500)
         at.window.show_dock("form")
         await until(lambda: 336 <= middle.width() < 520)

@@ -73,6 +73,20 @@ CHINESE = [
     ("标头", "HTTP 头, 头域", ()),
     ("不再询问", "不询问", ()),
 ]
+LEADING = {
+    "&Look in:",
+    "Files of &type:",
+    "Large files:",
+    "Left out:",
+    "Links whose content goes along:",
+    "Save it in the same folder, under this name:",
+    "The report contains, without secrets:",
+    "To read the shards in training, save a file of a few lines:",
+    "Type “{word}” to confirm:",
+    "{count} file there was edited or comes from elsewhere, and was kept:",
+    "{count} files there were edited or come from elsewhere, and were kept:",
+    "usage: ",
+}
 # What a reader reads as it stands: code, names of programs and of formats, what one types.
 SAME = re.compile(
     r"[\W\d_]*|[A-Z][\w.+ ]*|.*\b(NAME|MD5|OBS|DNS|TLS|ETag|content-type)\b.*|[^a-z]*(\{[^}]*\}[^a-z]*)+s?|\[y/N\]"
@@ -145,6 +159,11 @@ def test_no_translation_is_left_undone() -> None:
     undone = [en for en, zh in entries() if not zh.strip() or (zh == en and not SAME.fullmatch(en))]
     assert undone == []
     assert [zh for _, zh in entries() if re.search(r"TODO|FIXME|XXX", zh)] == []
+
+
+def test_no_label_ends_with_a_colon() -> None:
+    """A colon stands only where a sentence leads to what follows, and in Qt's own dialog, whose labels have one."""
+    assert {en for en, zh in entries() if en.endswith(":") or zh.endswith("：")} == LEADING
 
 
 def test_chinese_has_chinese_marks() -> None:

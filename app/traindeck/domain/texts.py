@@ -14,6 +14,7 @@ CHINESE = "zh_CN"
 
 AS_WRITTEN = NullTranslations()
 """The catalogue of English."""
+_MOST_TOLD = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,11 @@ def printable(words: str) -> str:
         character.encode("unicode_escape").decode() if unicodedata.category(character)[0] == "C" else character
         for character in words
     )
+
+
+def beginning(words: str) -> str:
+    """Of what was pasted by mistake, as a file in place of its path, enough to know it again."""
+    return words if len(words) <= _MOST_TOLD else f"{words[:_MOST_TOLD]}…"
 
 
 def _shown(value: object, said: Callable[[Text], str]) -> object:

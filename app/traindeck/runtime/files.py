@@ -6,7 +6,7 @@ import errno
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from traindeck.domain.errors import AppError, DiskFull, InvalidInput, LocalTrouble, NotFound, Unwritable
@@ -67,6 +67,20 @@ def local_errors(path: Path | None = None, hint: Text | None = None) -> Iterator
         yield
     except OSError as error:
         raise local_error(error, path, hint) from error
+
+
+def is_folder(path: Path) -> bool:
+    """Not one either: a name that is too long for a folder, at which `Path.is_dir` raises."""
+    with suppress(OSError):
+        return path.is_dir()
+    return False
+
+
+def is_file(path: Path) -> bool:
+    """As `is_folder`: a name may be too long."""
+    with suppress(OSError):
+        return path.is_file()
+    return False
 
 
 def text_in(path: Path) -> str:

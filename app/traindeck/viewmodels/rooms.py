@@ -75,6 +75,9 @@ class JobsRoom:
     disk: BlockingCalls
     scope: TaskScope
 
+    def __post_init__(self) -> None:
+        self.runs.gone.connect(self.form.forget_run)
+
     @property
     def form(self) -> JobForm:
         return self.parts.form

@@ -190,6 +190,23 @@ def test_choices_are_found_by_words_and_the_recent_ones_come_first() -> None:
     assert [one.name for one in matching_engines(ENGINES, "cann")] == ["Ascend-Powered-Engine"]
 
 
+def test_a_specification_is_found_by_the_kind_of_its_card_in_both_languages() -> None:
+    flavors = [Flavor("kat1", "8*snt9b", "Ascend"), Flavor("p3", "8*V100", "GPU"), Flavor("2u", "2 cores", "CPU")]
+
+    def found(words: str) -> list[str]:
+        return [one.id for one in matching_flavors(flavors, words)]
+
+    assert [found(words) for words in ("npu", "GPU", "cpu", "ascend NPU")] == [["kat1"], ["p3"], ["2u"], ["kat1"]]
+    language.speak(texts.CHINESE)
+    assert [found(words) for words in ("npu", "昇腾", "gpu")] == [["kat1"], ["kat1"], ["p3"]]
+
+
+def test_a_specification_is_found_by_what_is_shown_of_it() -> None:
+    language.speak(texts.CHINESE)
+    found = matching_flavors(FLAVORS, "免费", shown=lambda one: [texts.text("free")] if one.id == "cpu" else [])
+    assert [one.id for one in found] == ["cpu"]
+
+
 def test_every_state_has_a_word_in_both_languages() -> None:
     assert str(RunState.TERMINATED.words) == "Stopped"
     language.speak(texts.CHINESE)

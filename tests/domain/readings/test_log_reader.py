@@ -168,6 +168,18 @@ def test_times_in_lines_go_with_the_time_they_arrive() -> None:
     assert progress.seconds_left is not None and abs(progress.seconds_left - 79 * 60) < 60
 
 
+def test_what_was_written_while_nobody_looked_did_not_come_in_a_second() -> None:
+    """Half of the training was held before the program ended, a piece more came in one when it began again."""
+    reader = LogReader(progress_patterns())
+    lines = [f"epoch {epoch}/100 loss 0.5\n" for epoch in range(1, 101)]
+    reader.take("".join(lines[:10]).encode())
+    reader.take("".join(lines[10:60]).encode(), BEGAN)
+    for minute, line in enumerate(lines[60:64], start=1):
+        reader.take(line.encode(), BEGAN + 60 * minute)
+    left = reader.reading(BEGAN + 4 * 60).progress.seconds_left
+    assert left is not None and abs(left - 36 * 60) < 4 * 60
+
+
 def test_room_is_bounded_however_much_is_printed() -> None:
     chance = random.Random(3)
     reader = LogReader(progress_patterns())

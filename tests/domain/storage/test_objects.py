@@ -67,6 +67,12 @@ def test_what_is_no_place_is_refused_with_a_hint(spelling: str) -> None:
     assert "obs://bucket/folder/" in refused.value.sentence()
 
 
+def test_of_what_was_pasted_by_mistake_the_beginning_is_told() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        ObjectPath.parse("print('training')\n" * 500)
+    assert len(refused.value.sentence()) < 600 and "…” is not an OBS path." in refused.value.sentence()
+
+
 def test_a_key_of_more_than_1024_bytes_is_refused() -> None:
     assert ObjectPath.parse("obs://bucket/" + "é" * 512).key
     with pytest.raises(InvalidInput):

@@ -130,6 +130,9 @@ async def test_nothing_that_was_typed_is_lost_to_a_command(qapp: QApplication, t
         await until(lambda: on.parts.templates.state.names)
         on.form.set_field("name", "typed")
         before = on.form.state.spec
+        scroll_bar = on.job.scroll_area.verticalScrollBar()
+        await until(lambda: scroll_bar.maximum() > 0)
+        scroll_bar.setValue(scroll_bar.maximum())
         match way:
             case "button":
                 on.job.new_button.click()
@@ -147,6 +150,7 @@ async def test_nothing_that_was_typed_is_lost_to_a_command(qapp: QApplication, t
                 on.do(way)
         await until(lambda: on.form.state.spec != before)
         assert "The job form was replaced." in on.told() and not on.window.findChildren(Question)
+        assert scroll_bar.value() == 0, "another job is read from its beginning"
         on.notices.journal.undo_last()
         assert on.form.state.spec == before and on.form.state.is_dirty
 
@@ -448,6 +452,32 @@ async def test_of_several_that_are_deleted_those_left_alone_are_named(qapp: QApp
         assert "Left alone: 1 selected run that is active or unconfirmed." in words
         on.press(question, "Delete")
         await until(lambda: [run.state for run in on.room.runs.state.runs] == [RunState.RUNNING])
+        assert not on.cloud.reported
+
+
+async def test_of_a_run_that_was_deleted_nothing_is_left_to_do(qapp: QApplication, tmp_path: Path) -> None:
+    """Neither the form nor its page offers what cannot be had of it any more."""
+    async with jobs_window(qapp, tmp_path, runs_of(tmp_path, 1)) as on:
+        on.cloud.jobs.move("Completed", "job-1", duration_ms=1000)
+        on.cloud.watch_runs()
+        await until(lambda: [run.state for run in on.room.runs.state.runs] == [RunState.COMPLETED])
+        run = on.room.runs.state.runs[0]
+        on.room.runs.select(run.id)
+        page = run_page(on)
+        on.form.load_spec(run.spec, tmp_path / "code", run)
+        await until(lambda: on.parts.earlier.state.frozen)
+        on.parts.earlier.choose(is_then=True)
+        assert on.parts.checks.frozen is not None and page.overview.note.isEnabled() and page.more.isEnabled()
+        on.runs.rows.setFocus()
+        select_all(on)
+        on.do("run.delete")
+        on.press(await on.dialog(Question), "Delete")
+        await until(lambda: page.page.state.is_gone)
+        assert on.form.state.origin is None and on.parts.checks.frozen is None
+        assert on.form.state.spec == run.spec, "what stands in the form is kept"
+        await until(lambda: page.note.text() == "This run was deleted.")
+        own = (page.overview.note, page.overview.tags, page.details.description, page.more, page.act)
+        assert not any(each.isEnabled() for each in own)
         assert not on.cloud.reported
 
 

@@ -186,6 +186,26 @@ async def test_it_fits_a_narrow_window(qapp: QApplication, qtbot: QtBot, tmp_pat
         palette.leave()
 
 
+async def test_no_row_of_the_palette_is_cut(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> None:
+    async with active_frame(qapp, tmp_path) as at:
+        palette = await palette_of(at)
+        view = palette.list
+
+        def spare() -> int:
+            assert view.verticalScrollBar().maximum() > 0, "there are more than there is room for"
+            return view.viewport().height() % view.sizeHintForRow(0)
+
+        assert spare() == 0
+        qtbot.keyClicks(palette.typed, "zqx")
+        assert not view.isVisible()
+        palette.typed.setText("pasted by mistake " * 500)
+        assert texts_cut(palette) == []
+        at.window.resize(at.window.width(), at.window.height() - 107)
+        palette.typed.clear()
+        assert view.isVisible() and spare() == 0
+        palette.leave()
+
+
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 async def test_the_sheet_has_every_key_once_by_menu_and_is_searched(
     qapp: QApplication, qtbot: QtBot, tmp_path: Path, language: str

@@ -3,10 +3,11 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from support.frame_bench import framed, texts_cut
@@ -110,6 +111,10 @@ async def test_a_change_from_elsewhere_is_seen_and_nothing_is_cut(qapp: QApplica
             assert texts_cut(at) == []
 
 
+def fits(area: QScrollArea) -> bool:
+    return area.widget().width() <= area.viewport().width()
+
+
 def is_below(row: SettingRow) -> bool:
     return row.editor.mapTo(row, row.editor.rect().topLeft()).x() < 20
 
@@ -123,6 +128,19 @@ async def test_where_there_is_no_room_beside_its_words_the_field_stands_below(
             at.resize(width, 500)
             await until(lambda width=width: is_below(row) is (width == 330))
             assert row.mapTo(at, row.rect().topRight()).x() <= width
+
+
+async def test_no_card_ends_outside_of_the_page(qapp: QApplication, tmp_path: Path) -> None:
+    """Whatever room is left between the docks, whether fields stand beside their words or below."""
+    for language in ("en", "zh_CN"):
+        speak(language)
+        async with page(qapp, tmp_path) as (at, _):
+            area = at.findChild(QScrollArea)
+            assert area is not None
+            for width in (360, 420, 480, 500, 520, 540, 560):
+                at.resize(width, 500)
+                await until(lambda width=width: is_below(at.rows["bytes_per_s"]) is (width < 540))
+                await until(partial(fits, area))
 
 
 async def test_each_setting_is_found_and_opens_at_its_place(qapp: QApplication, tmp_path: Path) -> None:

@@ -37,6 +37,12 @@ def counted(signal: SignalInstance) -> Iterator[list[int]]:
     signal.disconnect(count)
 
 
+def is_over(toasts: QWidget, middle: QWidget) -> bool:
+    """And not over what is pressed at the foot of a dock."""
+    own, room = toasts.geometry(), middle.geometry()
+    return room.left() <= own.left() and own.right() <= room.right()
+
+
 def tell_some(at: Frame, undone: list[str]) -> None:
     at.notices.report("a", Unreachable(text("Nothing is available."), text("Try again in a moment."), "HTTP 503"))
     at.notices.journal.done(text("“{name}” was moved.", name="a.txt"), undo=lambda: undone.append("a.txt"))
@@ -59,8 +65,13 @@ async def test_they_stack_over_the_content_and_take_no_focus(qapp: QApplication,
         assert at.toasts.geometry().bottom() < bar.geometry().top(), "the status bar stays in sight"
         assert at.window.rect().contains(at.toasts.geometry())
         assert texts_cut(at.toasts) == []
-        at.window.resize(1280, 700)
         middle = at.window.centralWidget()
+        assert middle is not None
+        at.window.resize(800, 500)
+        at.window.show_dock("form")
+        await until(lambda: 336 <= middle.width() < 520)
+        await until(lambda: is_over(at.toasts, middle))
+        at.window.resize(1280, 700)
         await until(lambda: abs(at.toasts.geometry().center().x() - middle.geometry().center().x()) <= 1)
         for panel_id in ("transfers", "log"):
             at.window.show_dock(panel_id)

@@ -211,7 +211,7 @@ async def test_who_asks_after_the_window_gave_way_is_heard_in_the_next_one(qapp:
             old.choose(text("Upload?"), [], [Way("yes", text("Upload"))]),
             old.confirm_loss(Loss(text("Remove?"), (), text("Remove"))),
             asked(old.window, "Upload?", "", AnswerButton("yes", "Upload")),
-            asked_line(old.window, "Rename", "New name:", "Rename", "a", lambda _: None),
+            asked_line(old.window, "Rename", "New name", "Rename", "a", lambda _: None),
         ):
             later = asyncio.ensure_future(asking)
             await until(lambda: [one for one in fresh.window.findChildren(QDialog) if one.isVisible()])

@@ -21,7 +21,7 @@ from traindeck.domain.storage.objects import Column, ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Kind, Order, Rules
 from traindeck.store.settings import Settings, SettingsFile
-from traindeck.ui.kit.theme import Theme
+from traindeck.ui.kit.theme import SPACE, Theme
 from traindeck.ui.storage.active_list import ONE, ROWS
 from traindeck.ui.storage.browser_view import BrowserView
 from traindeck.ui.storage.folder_commands import PackDialog, pack_command, verify_command
@@ -335,6 +335,15 @@ async def test_names_that_are_too_long_do_not_widen_the_window(tmp_path: Path, t
     async with bench(tmp_path, theme, qtbot) as on:
         await on.rests()
         assert on.view.minimumSizeHint().width() < 420
+
+
+async def test_names_can_be_read_where_there_is_little_room(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        header = on.table.horizontalHeader()
+        for width, is_wide in ((640, True), (300, False), (640, True)):
+            on.host.resize(width, 400)
+            await until(lambda is_wide=is_wide: header.isSectionHidden(3) is not is_wide)
+            assert header.sectionSize(0) >= 18 * SPACE and not header.isSectionHidden(1)
 
 
 async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:

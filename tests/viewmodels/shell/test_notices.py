@@ -52,13 +52,27 @@ def test_the_same_failure_again_takes_the_place_of_the_first() -> None:
     assert len(notices.journal.entries) == 3
 
 
-def test_the_same_words_once_more_are_one_toast_unless_each_can_be_undone() -> None:
-    notices = Notices()
-    for _ in range(2):
+def test_the_same_words_once_more_are_one_toast() -> None:
+    """Two of them could not be told apart; what each of them did can still be undone, the last first."""
+    notices, undone = Notices(), list[int]()
+    for number in range(2):
         notices.journal.done(text("Copied the OBS path."))
-        notices.journal.done(text("“{name}” was moved.", name="a"), undo=lambda: None)
-    assert titles(notices) == ["“a” was moved.", "Copied the OBS path.", "“a” was moved."]
-    assert len(notices.journal.entries) == 4
+        notices.journal.done(text("“{name}” was moved.", name="a"), undo=lambda number=number: undone.append(number))
+    for task in ("submit", "note"):
+        notices.report(task, NotFound(text("Gone."), text("")))
+    assert titles(notices) == ["Copied the OBS path.", "“a” was moved.", "Gone."]
+    assert len(notices.journal.entries) == 6
+    notices.journal.undo(notices.toasts[1].number)
+    notices.journal.undo_last()
+    assert undone == [1, 0]
+
+
+def test_news_that_can_be_tried_again_stays_beside_the_same_words() -> None:
+    notices = Notices()
+    for task in ("buckets", "runs"):
+        notices.can_retry(task, lambda: None)
+        notices.report(task, lost())
+    assert titles(notices) == ["No answer.", "No answer."]
 
 
 def test_what_no_retry_can_mend_offers_none() -> None:

@@ -51,6 +51,6 @@ def _print(call: Call, heads: Sequence[str], rows: Sequence[ComparedRow]) -> Non
     cells: list[list[str]] = []
     for section, content in groupby(rows, key=lambda row: row.section):
         cells.append([say(section.value).upper(), *("" for _ in heads[1:])])
-        cells += [[f"  {row.name}", *(value_words(value) for value in row.values)] for row in content]
+        cells += [[f"  {row.title}", *(value_words(value) for value in row.values)] for row in content]
     if cells:
         call.output.table(heads, cells)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -97,10 +97,24 @@ def misfit(engine: Engine | None, flavor: Flavor, nodes: int = 1) -> Text | None
     return None
 
 
-def matching_flavors(flavors: Sequence[Flavor], words: str, recent: Sequence[str] = ()) -> list[Flavor]:
-    """Those that hold all words, in any of their facts, the ones used lately first."""
-    found = [one for one in flavors if _holds(words, (one.id, one.name, one.kind, one.accelerator, one.memory))]
-    return _recent_first(found, recent, lambda one: one.id)
+_CARDS = {"Ascend": text("Ascend NPU")}
+"""What a kind of specification is also called."""
+
+
+def matching_flavors(
+    flavors: Sequence[Flavor],
+    words: str,
+    recent: Sequence[str] = (),
+    shown: Callable[[Flavor], Iterable[Text | str]] = lambda _: (),
+) -> list[Flavor]:
+    """Those that hold all words, in any of their facts and in what is `shown` of them, the ones used lately first."""
+
+    def facts(one: Flavor) -> Iterator[str]:
+        yield from (one.id, one.name, one.kind, one.accelerator, one.memory, *map(str, shown(one)))
+        if (card := _CARDS.get(one.kind)) is not None:
+            yield from (card.in_english(), str(card))
+
+    return _recent_first([one for one in flavors if _holds(words, facts(one))], recent, lambda one: one.id)
 
 
 def matching_engines(engines: Sequence[Engine], words: str, recent: Sequence[str] = ()) -> list[Engine]:
@@ -108,7 +122,7 @@ def matching_engines(engines: Sequence[Engine], words: str, recent: Sequence[str
     return _recent_first(found, recent, lambda one: one.version)
 
 
-def _holds(words: str, facts: Sequence[str]) -> bool:
+def _holds(words: str, facts: Iterable[str]) -> bool:
     haystack = " ".join(facts).lower()
     return all(word in haystack for word in words.lower().split())
 

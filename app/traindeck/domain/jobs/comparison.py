@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
+from traindeck.domain.jobs.form.form_fields import BY_NAME
 from traindeck.domain.jobs.job import Run, duration_words
-from traindeck.domain.jobs.job_spec import JobSpec, wire_value
+from traindeck.domain.jobs.job_spec import wire_value
 from traindeck.domain.jobs.run_query import MeasuredRun
 from traindeck.domain.jobs.run_table import UNKNOWN, number_words
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import count_text, exact_words, say, text
+from traindeck.domain.texts import Text, count_text, exact_words, say, text
 
 MOST_RUNS = 8
 
@@ -39,6 +40,12 @@ class ComparedRow:
     values: tuple[str | None, ...]
     is_known: bool = True
     """Else nobody could look at one of the runs, and nobody may take them for equal."""
+    label: Text | None = None
+    """What people call it, where the name is that of a field."""
+
+    @property
+    def title(self) -> str:
+        return self.name if self.label is None else str(self.label)
 
     @property
     def is_equal(self) -> bool:
@@ -150,28 +157,18 @@ def _of_metrics(runs: Sequence[ComparedRun]) -> Iterator[ComparedRow]:
         )
 
 
-_CODE: dict[str, Callable[[JobSpec], str]] = {"boot": lambda spec: spec.boot, "command": lambda spec: spec.command}
-_ENGINE: dict[str, Callable[[JobSpec], str]] = {
-    "engine": lambda spec: spec.engine,
-    "version": lambda spec: spec.engine_version,
-    "image": lambda spec: spec.image,
-}
-_RESOURCES: dict[str, Callable[[JobSpec], str]] = {
-    "flavor": lambda spec: spec.flavor,
-    "nodes": lambda spec: str(spec.nodes),
-    "pool": lambda spec: spec.pool,
-    "stop_after": lambda spec: spec.stop_after,
-}
+# What a row is called in documents -> the field of the form.
+_CODE = {"boot": "boot", "command": "command"}
+_ENGINE = {"engine": "engine", "version": "engine_version", "image": "image"}
+_RESOURCES = {"flavor": "flavor", "nodes": "nodes", "pool": "pool", "stop_after": "stop_after"}
 
 
-def _fields(
-    section: CompareSection, runs: Sequence[ComparedRun], fields: Mapping[str, Callable[[JobSpec], str]]
-) -> Iterator[ComparedRow]:
+def _fields(section: CompareSection, runs: Sequence[ComparedRun], fields: Mapping[str, str]) -> Iterator[ComparedRow]:
     """What no run has is not worth a row."""
-    for name, read in fields.items():
-        values = tuple(read(one.run.spec) or None for one in runs)
+    for name, field in fields.items():
+        values = tuple(str(getattr(one.run.spec, field)) or None for one in runs)
         if any(values):
-            yield ComparedRow(section, name, values)
+            yield ComparedRow(section, name, values, label=BY_NAME[field].label)
 
 
 def _table(section: CompareSection, tables: Sequence[Mapping[str, str]]) -> Iterator[ComparedRow]:

@@ -202,6 +202,10 @@ class ProgressTracker:
             if at is not None and not self._seen:
                 self._seen.append((at, share))
             return
+        if len(self._seen) == 1 and at == self._seen[0][0]:
+            # What came at once with the first of it, as to one who comes back, tells nothing of how long it took.
+            self._seen[0] = (at, share)
+            return
         self._passed += 1
         if self._passed < self._stride:
             return

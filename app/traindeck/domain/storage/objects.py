@@ -11,7 +11,7 @@ from itertools import pairwise
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from traindeck.domain.errors import InvalidInput
-from traindeck.domain.texts import text
+from traindeck.domain.texts import beginning, text
 
 # Names of user metadata. The first is the MD5 of the whole file; with the second the ETag of a file sent in parts can
 # be computed from its content; the third is the MD5 of what an archive is made of: names, sizes, times, MD5s. The
@@ -188,7 +188,7 @@ def shared_beginning(one: str, other: str) -> str:
 
 def no_place(spelling: str) -> InvalidInput:
     return InvalidInput(
-        text("“{spelling}” is not an OBS path.", spelling=spelling),
+        text("“{spelling}” is not an OBS path.", spelling=beginning(spelling)),
         text(
             "Enter it as obs://bucket/folder/. A bucket name has 3 to 63 characters (a–z, 0–9, dot, "
             "hyphen), and begins and ends with a letter or digit."

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from traindeck.domain.errors import NotFound, Occupied
 from traindeck.domain.jobs.code_change import FileChange
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import count_text, text
+from traindeck.domain.texts import beginning, count_text, text
 from traindeck.domain.transfers.local_names import HERE, local_part, part_of
 from traindeck.runtime.blocking import CancelToken
-from traindeck.runtime.files import local_errors, our_opener
+from traindeck.runtime.files import is_folder, local_errors, our_opener
 from traindeck.services.jobs.code.code_bundles import CodeBundles, CodeText
 from traindeck.services.jobs.code.code_changes import CodeChanges, CodeSide, changes_between
 from traindeck.services.jobs.code.code_manifests import Bundle, FrozenFile
@@ -55,9 +55,9 @@ class RunCode:
         return await self.to_folder(run, Path(run.spec.code_folder))
 
     async def to_folder(self, run: Run, folder: Path) -> CodeChanges:
-        if not await self.bundles.calls.run(lambda _: folder.is_dir()):
+        if not await self.bundles.calls.run(lambda _: is_folder(folder)):
             raise NotFound(
-                text("The folder “{folder}” does not exist.", folder=str(folder)),
+                text("The folder “{folder}” does not exist.", folder=beginning(str(folder))),
                 text("Specify the folder that the code was in, or another one."),
             )
         before = self._side(await self.of(run))

@@ -103,8 +103,8 @@ class MiniDialog(QDialog):
         self.target = _field(choice.target, say("Small copy"))
         self.browse_source = push_button(say("Browse…"), lambda: self._browse(self.source, say("The dataset")))
         self.browse_target = push_button(say("Browse…"), lambda: self._browse(self.target, say("The small copy")))
-        self.by_count = QRadioButton(say("&Samples of each class:"))
-        self.by_share = QRadioButton(say("S&hare of each class, in percent:"))
+        self.by_count = QRadioButton(say("&Samples of each class"))
+        self.by_share = QRadioButton(say("S&hare of each class, in percent"))
         (self.by_share if choice.is_share else self.by_count).setChecked(True)
         self.per_class = number_box(1, _MOST, say("Samples of each class"))
         self.per_class.setValue(choice.per_class)
@@ -140,8 +140,8 @@ class MiniDialog(QDialog):
         rows.setSpacing(SPACE)
         rows.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         for words, field, browse in (
-            (say("&Dataset:"), self.source, self.browse_source),
-            (say("Small &copy:"), self.target, self.browse_target),
+            (say("&Dataset"), self.source, self.browse_source),
+            (say("Small &copy"), self.target, self.browse_target),
         ):
             rows.addRow(form_label(words, field), row_of((field, 1), browse, spacing=HALF))
         keep = column_of(
@@ -149,8 +149,8 @@ class MiniDialog(QDialog):
             row_of(self.by_share, self.percent, 1, spacing=HALF),
             spacing=HALF,
         )
-        rows.addRow(form_label(say("Keep:"), self.per_class), keep)
-        rows.addRow(form_label(say("S&eed:"), self.seed), self.seed)
+        rows.addRow(form_label(say("Keep"), self.per_class), keep)
+        rows.addRow(form_label(say("S&eed"), self.seed), self.seed)
         rows.addRow("", self.by_folder)
         foot = row_of(self.look, 1, self.stop, self.make, self.close_button)
         column_of(

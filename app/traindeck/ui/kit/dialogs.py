@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QPalette, QShowEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -130,6 +130,13 @@ class Question(QDialog):
         """Only now the fonts are known, and with them how many lines the words take."""
         super().showEvent(event)
         self.resize(self.width(), self._column.totalHeightForWidth(self.width()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Where a word is wanted, Enter in its field does nothing: it would press Cancel, unseen."""
+        if not self._word or event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+        elif isinstance(focused := self.focusWidget(), QPushButton):
+            focused.click()
 
     def _on_typed(self, words: str) -> None:
         for answer in self.buttons.findChildren(QPushButton):

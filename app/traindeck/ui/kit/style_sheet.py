@@ -110,7 +110,7 @@ QAbstractScrollArea[role="lines"] { background: $sunken; border: 2px solid trans
 QAbstractScrollArea[role="lines"]:focus { border: 2px solid $link; }
 QPlainTextEdit[role="spoken"] { background: transparent; border: none; border-radius: 0; padding: 0; }
 QListView[role="grid"] { background: $sunken; border: none; padding: 4px; }
-QComboBox { padding-right: 22px; }
+QComboBox { padding-right: 22px; combobox-popup: 0; }
 QComboBox:focus, QComboBox:on { padding-right: 21px; }
 QComboBox::drop-down { border: none; width: 22px; subcontrol-origin: padding; subcontrol-position: center right; }
 QComboBox::down-arrow { image: url(theme:chevron-down.svg); width: 12px; height: 12px; }

@@ -75,7 +75,7 @@ class ArrangementCommands(QObject):
 
     async def _save(self) -> None:
         arrangements = self._window.arrangements
-        title, question = say("Save the arrangement"), say("Name:")
+        title, question = say("Save the arrangement"), say("Name")
         name = await asked_line(self._window, title, question, say("Save"), "", check_name)
         if name is None:
             return
@@ -130,7 +130,7 @@ class ArrangementsDialog(QDialog):
         def check(new: str) -> None:
             check_name(new, taken)
 
-        new = await asked_line(self, say("Rename the arrangement"), say("Name:"), say("Rename"), name, check)
+        new = await asked_line(self, say("Rename the arrangement"), say("Name"), say("Rename"), name, check)
         if new is not None:
             self._arrangements.rename(name, new.strip())
 

@@ -24,8 +24,9 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from traindeck.domain.texts import say
+from traindeck.ui.kit.cards import ElidedLabel
 from traindeck.ui.kit.context_menu import keys_words
-from traindeck.ui.kit.layouts import column_of, label
+from traindeck.ui.kit.layouts import column_of
 from traindeck.ui.kit.overlays import StayAbove
 from traindeck.ui.kit.tables import Index
 from traindeck.ui.kit.theme import SPACE, Theme, set_role
@@ -141,12 +142,13 @@ class CommandPalette(QWidget):
         self.list.setAccessibleName(say("Matches"))
         self.list.setItemDelegate(_Row(theme, self.list))
         set_role(self.list, "palette")
-        self.nothing = label("", "dim")
+        self.nothing = ElidedLabel("", "dim")  # anything may have been pasted
         self.nothing.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._found = _Found(theme, self)
         self.list.setModel(self._found)
-        column_of(self.typed, (self.nothing, 1), (self.list, 1), inside=self._frame, margins=1, spacing=0)
+        parts = (self.typed, (self.nothing, 1), (self.list, 1))
+        self._column = column_of(*parts, inside=self._frame, margins=1, spacing=0)
         self.setFocusProxy(self.typed)
         self.typed.installEventFilter(self)
         window.installEventFilter(self)
@@ -160,8 +162,8 @@ class CommandPalette(QWidget):
         self._filter("")
 
     def open(self) -> None:
+        self.show()  # only then its parts have their sizes
         self._place()
-        self.show()
         self.raise_()
         self.window().activateWindow()  # a floating panel may have been in use
         self.typed.setFocus(Qt.FocusReason.PopupFocusReason)
@@ -203,7 +205,12 @@ class CommandPalette(QWidget):
     def _place(self) -> None:
         window = self.window()
         self.setGeometry(window.rect())
-        self._frame.setGeometry(_room_in(window))
+        room = _room_in(window)
+        self._frame.setGeometry(room)
+        if self._found.entries:
+            self._column.activate()
+            room.setHeight(room.height() - self.list.viewport().height() % self.list.sizeHintForRow(0))
+            self._frame.setGeometry(room)  # no row is cut
 
     def _keep_keys(self, _: QWidget | None, now: QWidget | None) -> None:
         """What is opened meanwhile by something else gets the keyboard afterwards: what is typed is meant for us."""
@@ -235,6 +242,7 @@ class CommandPalette(QWidget):
         self.list.setVisible(bool(found))
         self.nothing.setVisible(not found)
         self.nothing.setText(nothing_found(typed))
+        self._place()
         first = next((row for row, entry in enumerate(found) if entry.enabled), None)
         if first is not None:
             self.list.setCurrentIndex(self._found.index(first))

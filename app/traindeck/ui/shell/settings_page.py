@@ -33,7 +33,7 @@ from traindeck.viewmodels.ports import Tasks
 from traindeck.viewmodels.shell.preferences import Preferences
 
 _WIDTH = 780
-_NARROW = 480
+_NARROW = 540
 _EDITOR_WIDTH = 24 * SPACE
 _FILE_NAME = "traindeck-settings.toml"
 

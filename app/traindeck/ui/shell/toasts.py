@@ -19,7 +19,7 @@ from traindeck.viewmodels.shell.notices import Notices
 
 SHOWN_MS = 6000
 _PER_LETTER_MS = 40
-_WIDTH = 520
+_WIDTH, _LEAST = 520, 320
 _FOOT = ROW + 2 * SPACE
 _MARKS = {NewsKind.DONE: ("check", "good"), NewsKind.FAILED: ("error", "bad"), NewsKind.NOTE: ("info", "link")}
 
@@ -216,17 +216,18 @@ class Toasts(QWidget):
         window = self._window
         if not self._shown:
             return
-        width = min(_WIDTH, window.width() - 2 * SPACE)
+        left, room = self._middle()
+        width = min(_WIDTH, window.width() - 2 * SPACE, max(_LEAST, room - 2 * SPACE))
         height = self._column.totalHeightForWidth(width)
         # What stands at the foot of a dock can be read and pressed all the same.
         below = _FOOT + (self._above.height() if self._above.isVisibleTo(window) else 0)
-        self.setGeometry(self._left(width), window.height() - below - height, width, height)
+        left = max(SPACE, min(left + (room - width) // 2, window.width() - width - SPACE))
+        self.setGeometry(left, window.height() - below - height, width, height)
         self.raise_()
 
-    def _left(self, width: int) -> int:
-        """Over the middle, which has nothing at its foot that is about to be pressed, as far as it is wide enough."""
+    def _middle(self) -> tuple[int, int]:
+        """Where that begins which has nothing at its foot that is about to be pressed, and how wide it is."""
         window, middle = self._window, self._window.centralWidget()
-        left, room = 0, window.width()
         if middle is not None and middle.isVisibleTo(window):
-            left, room = middle.x(), middle.width()
-        return max(SPACE, min(left + (room - width) // 2, window.width() - width - SPACE))
+            return middle.x(), middle.width()
+        return 0, window.width()

@@ -145,7 +145,7 @@ class ObjectActions(QObject):
     async def _make_folder(self, profile: str, place: ObjectPath) -> None:
         title = say("New folder in {place}", place=str(place))
         check = partial(check_name, path=place.join("new/"))
-        name = await asked_line(self._window, title, say("Name of the folder:"), say("Create folder"), "", check)
+        name = await asked_line(self._window, title, say("Name of the folder"), say("Create folder"), "", check)
         if name is not None:
             self._moving.make_folder(profile, place.join(f"{name}/"))
 
@@ -155,7 +155,7 @@ class ObjectActions(QObject):
 
     async def _rename(self, profile: str, path: ObjectPath) -> None:
         title = say("Rename “{name}”", name=path.name)
-        label = say("New name of the folder (moves everything in it):") if path.is_folder else say("New name:")
+        label = say("New name of the folder (moves everything in it)") if path.is_folder else say("New name")
         check = partial(check_name, path=path)
         name = await asked_line(self._window, title, label, say("Rename"), path.name, check)
         if name is not None:
@@ -170,10 +170,10 @@ class ObjectActions(QObject):
         name, count = paths[0].name, len(paths)
         if is_move:
             one, many = say("Move “{name}”", name=name), say_count("Move {count} item", "Move {count} items", count)
-            label, action = say("Folder to move to:"), say("Move")
+            label, action = say("Folder to move to"), say("Move")
         else:
             one, many = say("Copy “{name}”", name=name), say_count("Copy {count} item", "Copy {count} items", count)
-            label, action = say("Folder to copy to:"), say("Copy")
+            label, action = say("Folder to copy to"), say("Copy")
         title = one if count == 1 else many
         place = await asked_line(self._window, title, label, action, str(paths[0].parent), ObjectPath.parse)
         if place is not None:

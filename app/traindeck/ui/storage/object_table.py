@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPaintEvent
+from PySide6.QtGui import QFont, QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from traindeck.domain.storage.object_facts import class_name
@@ -154,6 +154,7 @@ class ObjectModel(DropModel, TitledModel):
 
 
 _MOST_KEPT = 5000
+_NAME_ROOM = 18 * SPACE
 Ranges = list[tuple[int, int]]
 
 
@@ -171,6 +172,8 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         self._selected_ids: tuple[int, ...] = ()
         self._current_id = 0
         self._searched = ""
+        self._room: dict[int, int] = {}
+        """Of each column beside the names."""
         self.setModel(model)
         plain_table(self, say("Objects"))
         self.columns = Columns(self.horizontalHeader(), "objects", always=NAME)
@@ -188,7 +191,8 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
         for column, longest in widest.items():
             title = str(model.headerData(column, Qt.Orientation.Horizontal)) + "   "
             width = max(metrics.horizontalAdvance(words) for words in (longest, title))
-            self.setColumnWidth(column, width + 3 * SPACE)
+            self._room[column] = width + 3 * SPACE
+            self.setColumnWidth(column, self._room[column])
         header.setSortIndicator(NAME, Qt.SortOrder.AscendingOrder)
         self.setSortingEnabled(True)
         browser.rows.replaced.connect(self._on_replaced)
@@ -226,6 +230,13 @@ class ObjectTable(FocusedView, TakesObjects, QTableView):
     def _stay_here(self, *_: object) -> None:
         """Somebody is at work here: where the list was before does not matter any longer."""
         self._browser.rows.top_wanted = ""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little room, names can be read."""
+        super().resizeEvent(event)
+        room = self.viewport().width() - _NAME_ROOM - self._room[SIZE]
+        modified, both = self._room[MODIFIED], self._room[MODIFIED] + self._room[CLASS]
+        self.columns.make_room({MODIFIED: room >= modified, CLASS: room >= both})
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._stay_here()

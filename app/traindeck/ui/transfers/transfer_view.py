@@ -283,7 +283,7 @@ class TransferView(QWidget):
         dialog = QInputDialog(self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle(say("Limit of the transfers"))
-        dialog.setLabelText(say("MB/s, for all transfers together:"))
+        dialog.setLabelText(say("MB/s, for all transfers together"))
         dialog.setInputMode(QInputDialog.InputMode.DoubleInput)
         dialog.setDoubleDecimals(2)
         dialog.setDoubleRange(0.01, 100_000)

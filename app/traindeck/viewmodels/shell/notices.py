@@ -219,11 +219,9 @@ class Notices(QObject):
 
 
 def _takes_its_place(happening: Happening, toast: Happening) -> bool:
-    """News of the same thing, or the same words once more; where each can be undone, each stays."""
-    if happening.name:
-        return toast.name == happening.name
-    is_same = (toast.name, toast.kind, toast.title, toast.hint) == ("", happening.kind, happening.title, happening.hint)
-    return is_same and toast.undo is None
+    """News of the same thing, or the same words once more: two of them read as one, and Ctrl+Z knows what each did."""
+    is_same = (toast.kind, toast.title, toast.hint) == (happening.kind, happening.title, happening.hint)
+    return bool(happening.name and toast.name == happening.name) or (is_same and toast.retry is None)
 
 
 def report_text(detail: str) -> str:

@@ -187,6 +187,12 @@ def test_lines_nobody_can_match_are_told_and_do_no_harm(folder: Path) -> None:
     assert [(rule.pattern, rule.line) for rule in tree.bad_rules] == [("\\", 0), ("!", 1), (slow, 2), ("[z-a]", 3)]
 
 
+def test_what_is_too_long_for_a_name_is_no_folder_and_is_not_told_whole(folder: Path) -> None:
+    with pytest.raises(NotFound, match="does not exist") as refused:
+        tree_of(folder / ("print('training')\n" * 500))
+    assert len(refused.value.sentence()) < 400
+
+
 def test_no_folder_and_one_whose_name_nobody_could_be_told(folder: Path) -> None:
     with pytest.raises(NotFound, match="does not exist"):
         tree_of(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt
 from support.folder_cloud import digits_spec
 from support.form_window import bench
 from support.waiting import until
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.ui.jobs.form.code_tree_dialog import CodeTreeDialog
 from traindeck.ui.kit.theme import Theme
 from traindeck.viewmodels.jobs.runs.code_diff import FOLDER
@@ -96,4 +98,14 @@ async def test_code_of_then_that_is_gone_is_said_to_be(tmp_path: Path, theme: Th
         await until(strip.code.isVisible)
         assert not strip.then.isEnabled() and strip.now.isEnabled() and strip.now.isChecked()
         assert "no longer on this computer" in strip.differs.text() and not strip.view.isVisible()
+        assert not on.cloud.reported
+
+
+async def test_a_run_that_is_gone_is_nothing_to_be_like(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    """As the form comes back after a restart, when the run was deleted elsewhere meanwhile."""
+    async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
+        gone = Run("gone", 1, "digits", "lab", digits_spec(), RunState.COMPLETED, datetime.now(UTC), bundle="b" * 64)
+        on.form.load_spec(gone.spec, tmp_path / "code", gone)
+        await until(lambda: on.form.state.origin is None)
+        assert not on.view.origin.isVisible() and on.form.state.spec.name == "digits"
         assert not on.cloud.reported

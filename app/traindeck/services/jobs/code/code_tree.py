@@ -12,8 +12,9 @@ from pathlib import Path
 
 from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.storage.objects import size_words
-from traindeck.domain.texts import Text, count_text, text
+from traindeck.domain.texts import Text, beginning, count_text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.files import is_file, is_folder
 from traindeck.services.jobs.code.code_limits import CodeLimits, Limit, OverLimit
 from traindeck.services.jobs.code.code_rules import CodeRules, IgnoreRule
 from traindeck.services.transfers.local_tree import is_link, leads_to_of
@@ -207,14 +208,14 @@ def scanned(folder: Path, ignore: Sequence[str], token: CancelToken) -> CodeTree
             text("The name of “{file}” is not UTF-8 and cannot be passed to a job.", file=shown_path(str(folder))),
             text("Rename the folder, or copy the code into another one."),
         )
-    if folder.is_file():
+    if is_file(folder):
         raise InvalidInput(
             text("“{file}” is a file, not a folder.", file=shown_path(str(folder))),
             text("Select the folder with your training script."),
         )
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise NotFound(
-            text("The code directory “{folder}” does not exist.", folder=shown_path(str(folder))),
+            text("The code directory “{folder}” does not exist.", folder=beginning(shown_path(str(folder)))),
             text("Select the folder with your training script."),
         )
     return _Scan(folder, CodeRules.of(ignore), token).tree()

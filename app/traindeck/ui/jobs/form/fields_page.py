@@ -17,7 +17,7 @@ from traindeck.domain.jobs.form.form_fields import FIELDS
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.start_kinds import NEEDED, StartKind
 from traindeck.domain.scripts.arguments import ScriptArgument
-from traindeck.domain.texts import moment_words, say
+from traindeck.domain.texts import beginning, moment_words, say
 from traindeck.ui.jobs.form.choice_picker import ChoicePicker
 from traindeck.ui.jobs.form.field_editors import (
     LineEditor,
@@ -479,7 +479,7 @@ def _write(line: QLineEdit, words: str) -> None:
 
 def _parted(place: Path) -> str:
     """Lines may end behind each folder."""
-    return str(place).replace(os.sep, f"{os.sep}\u200b")
+    return beginning(str(place)).replace(os.sep, f"{os.sep}\u200b")
 
 
 def _profile_words(profile: Profile) -> str:

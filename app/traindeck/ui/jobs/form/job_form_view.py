@@ -91,8 +91,13 @@ class JobFormView(QWidget):
         page.code_wanted.connect(self.show_code)
         self.setFocusProxy(page)
         self._form.changed.connect(self._on_changed)
+        self._form.replacing.connect(self._show_top)
         self._on_changed()
         self._on_written()
+
+    def _show_top(self) -> None:
+        """Another job is read from its beginning."""
+        self.scroll_area.verticalScrollBar().setValue(0)
 
     @property
     def page(self) -> FieldsPage:

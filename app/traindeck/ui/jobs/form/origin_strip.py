@@ -28,7 +28,7 @@ class OriginStrip(QWidget):
         self.unlock = push_button(say("Unlock"), parts.form.unlock, "link")
         self.code = QWidget()
         row_of(
-            label(say("Code:"), "dim"), self.then, self.now, (self.differs, 1), self.view,
+            label(say("Code"), "dim"), self.then, self.now, (self.differs, 1), self.view,
             inside=self.code, margins=0, spacing=SPACE,
         )  # fmt: skip
         top = row_of((self.words, 1), self.unlock, margins=0, spacing=SPACE)

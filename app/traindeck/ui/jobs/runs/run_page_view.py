@@ -122,7 +122,7 @@ class RunPageView(QWidget):
         action = self._actions.get(wanted)
         if run is None or action is None or is_text:
             super().keyPressEvent(event)
-        elif not event.isAutoRepeat() and action.can_be_done([run]):
+        elif not event.isAutoRepeat() and not self.page.state.is_gone and action.can_be_done([run]):
             action.act([run])
 
     def _build(self) -> None:
@@ -232,6 +232,7 @@ class RunPageView(QWidget):
             color = "on_accent" if wanted == "run.again" else "bad" if wanted == "run.stop" else "text"
             self.act.setIcon(self._theme.icon(action.icon or "refresh", color))
             self.act.setEnabled(self.page.busy is None and not self.page.state.is_gone)
+        self.more.setEnabled(not self.page.state.is_gone)
 
     def _tell_once(self) -> None:
         """What the head shows whole is not said again right below it."""
@@ -243,9 +244,7 @@ class RunPageView(QWidget):
 
     def _show_note(self, run: Run) -> None:
         """What matters most of what there is to say."""
-        role, words = "dim", str(self.page.busy or "")
-        if not words and self.page.state.is_gone:
-            words = say("This run was deleted.")
+        role, words = "dim", str(self.page.busy or self.page.gone_words)
         bad = self.page.reading.values.not_finite if self.page.reading is not None else None
         if not words and bad is not None and not run.state.is_over:
             role, words = "error", say("● {name} is not a number any more.", name=bad.name)

@@ -122,6 +122,8 @@ class OverviewPart(RunPart):
             self.tags_field.show_error("")
         self.note.show_kept(run.note)
         self.tags.show_kept(", ".join(run.tags))
+        for each in (self.note_field, self.tags_field):
+            each.lock(self._page.gone_words)
         set_role(self.reason, "error" if tone_of(run) is Tone.BAD else "dim")
         self.failure.show_reading(run, self._page.reading)
         # The card says more than the service does, which stands in the head.
@@ -200,6 +202,7 @@ class DetailsPart(RunPart):
             self._run_id = run.id
             self.description_field.show_error("")
         self.description.show_kept(run.spec.description)
+        self.description_field.lock(self._page.gone_words)
         self._names.show_facts(
             [
                 (say("Name"), run.name),

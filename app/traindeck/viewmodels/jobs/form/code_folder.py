@@ -77,6 +77,7 @@ class CodeFolder(Stateful):
         self._limits_of = limits_of
         self._about: tuple[Path, Sequence[str], str] | None = None
         self._is_seen = False
+        self._is_told = False
         form.changed.connect(self._on_form)
 
     @property
@@ -138,6 +139,11 @@ class CodeFolder(Stateful):
         self._about = None
         self._on_form()
 
+    def look_after_fix(self) -> None:
+        """Once more; who fixed it has told of that already."""
+        self._is_told = True
+        self.look()
+
     def change(self, node: CodeNode) -> None:
         """Leave it out, or take it in; written into the form as a rule of its own."""
         if not node.can_change:
@@ -179,9 +185,11 @@ class CodeFolder(Stateful):
         except AppError as error:
             self._become(tree=None, nodes=(), trouble=error, is_looking=False)
         else:
-            before = self.state.tree
+            before, is_told = self.state.tree, self._is_told
+            self._is_told = False
             self._become(tree=tree, nodes=nodes, limits=limits, trouble=None, is_looking=False)
-            if before is not None and before.root == tree.root and before.entries != tree.entries:
+            is_other = before is not None and before.root == tree.root and before.entries != tree.entries
+            if is_other and not is_told:
                 self.edited.emit()
         self.looked.emit()
 

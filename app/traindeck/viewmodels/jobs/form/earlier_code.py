@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal
 
-from traindeck.domain.errors import AppError
+from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.tasks import Repeat, TaskScope
@@ -109,6 +109,10 @@ class EarlierCode(Stateful):
     async def _compare(self, origin: Origin, folder: Path) -> None:
         try:
             run = await self._code.records.existing(origin.run_id)
+        except NotFound:  # deleted while the form was not open
+            self._form.forget_run(origin.run_id)
+            return
+        try:
             bundle = await self._code.of(run)
         except AppError as error:
             self._become(trouble=error)

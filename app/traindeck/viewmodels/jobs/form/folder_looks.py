@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from traindeck.runtime.files import is_folder
+
 FOLDER = "folder"
 
 
 def kind_of(path: Path) -> str | None:
     """How it may be used; None: not at all."""
-    if path.is_dir():
+    if is_folder(path):
         return FOLDER
     return path.suffix if path.suffix in (".toml", ".py") else None
 

@@ -89,7 +89,7 @@ class FormChoices:
         engine = offer.engine_of(spec)
         return [
             ChoiceRow(one.id, one.id, tuple(self._facts(one)), misfit(engine, one, spec.nodes), one.id in recent)
-            for one in matching_flavors(offer.flavors, words, recent)
+            for one in matching_flavors(offer.flavors, words, recent, self._facts)
         ]
 
     def flavor_words(self, flavor_id: str) -> str:

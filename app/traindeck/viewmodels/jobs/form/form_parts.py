@@ -44,7 +44,7 @@ class FormParts:
 
     def __post_init__(self) -> None:
         self.fixes.changed.connect(self.checks.use_edited)
-        self.fixes.changed.connect(self.code.look)
+        self.fixes.changed.connect(self.code.look_after_fix)
         self.code.edited.connect(self.checks.use_edited)
 
     def mend(self, fix: CheckFix) -> None:

@@ -190,6 +190,11 @@ class JobForm(QObject):
         self._fill(spec, base, None, kept)
         self._follow_target(origin.profile if origin else None)
 
+    def forget_run(self, run_id: str) -> None:
+        """That run is gone: what stands here stays, and is like no run any more."""
+        if self.state.origin is not None and self.state.origin.run_id == run_id:
+            self._become(replace(self.state, origin=None))
+
     def load_template(self, template: JobTemplate) -> None:
         """A new job like the template."""
         self._fill(replace(template.spec, template=template.name), self.state.base, None, None)

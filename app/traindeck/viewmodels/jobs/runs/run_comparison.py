@@ -47,7 +47,7 @@ class ComparisonLine:
 
     @property
     def name(self) -> str:
-        return say(self.section.value) if self.row is None else self.row.name
+        return say(self.section.value) if self.row is None else self.row.title
 
 
 class RunsBeside(Stateful):
@@ -89,7 +89,7 @@ class RunsBeside(Stateful):
     def as_text(self, kind: str) -> str:
         """What is shown, as `markdown` or `csv`."""
         heads = ["", "", *(run_title(run) for run in self.state.runs)]
-        cells = [[say(row.section.value), row.name, *map(value_words, row.values)] for row in self.state.shown]
+        cells = [[say(row.section.value), row.title, *map(value_words, row.values)] for row in self.state.shown]
         return as_markdown(heads, cells) if kind == "markdown" else as_csv(heads, cells)
 
     async def _load(self) -> None:

@@ -95,6 +95,8 @@ class RunList(QObject):
     chosen_changed = Signal()
     rows_changed = Signal(object)
     """Runs or jobs of these ids are read, or are otherwise than they were; which there are is not about it."""
+    gone = Signal(str)
+    """The run of this id was deleted."""
     ticked = Signal()
     """Only times moved on; no run did."""
     opened = Signal(object)
@@ -442,6 +444,7 @@ class RunList(QObject):
     def _on_gone(self, run_id: str) -> None:
         self._heard[run_id] = None
         self._gone.add(run_id)
+        self.gone.emit(run_id)
         before, ids = self.state, self._pages.ids
         if not self._pages.drop(run_id):
             return

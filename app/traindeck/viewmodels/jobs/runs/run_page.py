@@ -20,7 +20,7 @@ from traindeck.domain.readings.failures import RunReading
 from traindeck.domain.readings.phases import PhaseTime
 from traindeck.domain.readings.reading import Progress
 from traindeck.domain.storage.objects import ObjectEntry
-from traindeck.domain.texts import Text, text
+from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import Repeat, TaskScope
 from traindeck.viewmodels.jobs.form.form_values import ROW_FIELDS, Difference, differences, rows_of, value_words
 from traindeck.viewmodels.jobs.runs.output_fetches import FetchState
@@ -174,6 +174,11 @@ class RunPage(QObject):
     def fetch(self) -> FetchState:
         """How it stands with its outputs."""
         return self.runs.fetches.of(self.state.run.id if self.state.run is not None else "")
+
+    @property
+    def gone_words(self) -> str:
+        """Why nothing can be done with it; empty: it is there."""
+        return say("This run was deleted.") if self.state.is_gone else ""
 
     def changes(self) -> tuple[Difference, ...]:
         """What it does not have in common with that one."""

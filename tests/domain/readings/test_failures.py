@@ -102,6 +102,47 @@ def test_what_ended_well_has_no_failure() -> None:
     assert failure_in(survived + went_on) is None
 
 
+@pytest.mark.parametrize(
+    "log",
+    [
+        "processed 207018 images, kept 180011\nsaved\n",
+        "uploading metrics, return code: 200\nall uploaded\n",
+        "nvidia-smi failed with exit code 9, no statistics\nloaded\ninference finished, mAP 0.41\n",
+        "W0302 server: Address already in use, trying 6007\nmodel saved\n",
+        "Failed to initialize NVML: Driver/library version mismatch (ignored)\nexported\n",
+        "worker-0: NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO Using eth0\nall done\n",
+        "pid state\n12 Killed\n13 Done\nsummary written\n",
+        "ERROR: pip's dependency resolver does not take into account all the packages\nSuccessfully installed numpy\n",
+        "sample 1: 'ModuleNotFoundError: No module named x' -> bug\nsample 2: 'out of memory' -> ops\n",
+        "error rate: 0.03\nnum_failed: 0\nVal error 0.03\nmean absolute error: 0.12, failed 0 of 100\n",
+    ],
+)
+def test_words_of_failures_are_no_failure(log: str) -> None:
+    assert failure_in(log.encode()) is None
+
+
+def test_where_nothing_is_known_nothing_is_made_up() -> None:
+    cut = failure_in(b'Traceback (most recent call last):\n  File "a.py", line 3, in f\n')
+    assert cut is not None and "None" not in str(cut.title) and cut.exit_code is None
+    damaged = failure_in(b'Traceback (most recent call last):\n  File "a.py", line 3\nBadZipFile: no zip\n')
+    assert damaged is not None and str(damaged.title) == "A file of the data is damaged."
+
+
+def test_a_traceback_of_hundreds_of_frames_has_its_exception() -> None:
+    frames = b"".join(b'  File "/code/m%d.py", line 3, in f\n    f(x)\n    ^^^^\n' % number for number in range(500))
+    failure = failure_in(b"Traceback (most recent call last):\n" + frames + b"KeyError: 'x'\n")
+    assert failure is not None and failure.rule == "script-mistake" and failure.frame == ("/code/m499.py", 3)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gbk", "utf-16"])
+def test_a_log_of_another_encoding_is_read(encoding: str) -> None:
+    """GBK of a Chinese system, UTF-16 of a PowerShell that redirects."""
+    path = "/cache/a.txt" if encoding == "utf-16" else "/cache/数据/标签.txt"
+    log = f"Traceback (most recent call last):\n  File \"a.py\", line 3\nFileNotFoundError: No such file or directory: '{path}'\n"
+    failure = failure_in(log.encode(encoding))
+    assert failure is not None and failure.rule == "file-missing" and path in str(failure.title)
+
+
 def test_an_exit_code_is_found_where_the_platform_wrote_it() -> None:
     failure = failure_in(
         b"x\n2026-03-02T11:02:44.871+08:00 [ModelArts Service Log] training end with return code: 137\n"

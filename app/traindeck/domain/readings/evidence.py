@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from traindeck.domain.readings.encodings import words_of
+
 MOST_LINE = 2000
-_MOST_FRAMES = 200
+_MOST_KEPT = 200
 _MOST_MESSAGE = 12
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x00")
 TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(r'File "([^"\n]{1,500})", line (\d{1,9})(?:, in (\S+))?')
 _EXCEPTION = re.compile(r"^([A-Za-z_][\w.]{2,120})(?::\s?(.*))?$")
@@ -58,6 +60,12 @@ class Traceback:
     is_chained: bool = False
     """Another one came of it."""
 
+    def leave_out_middle(self) -> None:
+        """Of one that is very long the beginning and the end are enough."""
+        for kept in (self.lines, self.frames):
+            if len(kept) > _MOST_KEPT:
+                del kept[_MOST_KEPT // 2 : -_MOST_KEPT // 4]
+
     @property
     def words(self) -> str:
         return "\n".join(line.words for line in self.message)
@@ -90,7 +98,7 @@ def lines_of(part: LogPart) -> Iterator[NumberedLine]:
         at = offset
         for piece in line.split(b"\r") if len(line) < 1 << 20 else (line[-MOST_LINE:],):
             if piece:
-                yield NumberedLine(number, at, _ANSI.sub("", piece[:MOST_LINE].decode("utf-8", "replace")))
+                yield NumberedLine(number, at, _ANSI.sub("", words_of(piece[:MOST_LINE])))
             at += len(piece) + 1
         offset += len(line) + 1
         number = None if number is None else number + 1
@@ -139,11 +147,15 @@ def _traceback(lines: Sequence[NumberedLine], at: int) -> tuple[Traceback | None
     if start < 0 and (frame := _FRAME.search(head)):
         one.frames.append((frame[1], int(frame[2])))
     at += 1
-    while at < len(lines) and len(one.lines) < _MOST_FRAMES:
+    since = 0
+    while at < len(lines) and since < _MOST_KEPT:
         words = _without(prefix, lines[at].words)
         one.lines.append(lines[at])
+        since += 1
         if frame := _FRAME.search(words):
+            since = 0
             one.frames.append((frame[1], int(frame[2])))
+            one.leave_out_middle()
         elif words[:1] not in (" ", "\t", "|", "") and not words.startswith(("^", "~", "[Previous line")):
             match = _EXCEPTION.match(words)
             if match is None:

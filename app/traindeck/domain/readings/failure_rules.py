@@ -12,6 +12,8 @@ from traindeck.domain.texts import CHINESE, printable, spoken
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _MOST_FIELD = 200
+# “A file is damaged. {path}”: without a path the sentence ends before it.
+_AT_END = re.compile(r"(?<=[.。])\s?\{(\w+)\}$")
 _NAME = re.compile(r"(?:\w+://)?[\w./+-]+")
 
 
@@ -53,7 +55,10 @@ class RuleText:
         def filled(match: re.Match[str]) -> str:
             return printable(facts.get(match[1]) or "–")[:_MOST_FIELD]
 
-        return _FIELD.sub(filled, self.chinese if spoken() == CHINESE else self.english)
+        words = self.chinese if spoken() == CHINESE else self.english
+        if (last := _AT_END.search(words)) and not facts.get(last[1]):
+            words = words[: last.start()]
+        return _FIELD.sub(filled, words)
 
     def __bool__(self) -> bool:
         return bool(self.english)
@@ -86,6 +91,8 @@ class FailureRule:
     needs: frozenset[str]
     """Facts without which it does not hold."""
     unless: re.Pattern[str] | None
+    follows: bool
+    """Of the failure of another process, where that said why before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +140,7 @@ def _rule(one: Mapping[str, Any]) -> FailureRule:
         exit_codes=frozenset(one.get("exit", ())),
         needs=frozenset(one.get("needs", ())),
         unless=_of(one["unless"]) if "unless" in one else None,
+        follows=one.get("follows", False),
     )
 
 

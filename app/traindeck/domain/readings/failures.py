@@ -85,6 +85,8 @@ def failure_of(evidence: Evidence, rules: FailureRules) -> Failure | None:
         if match.rule.needs <= facts.keys() and not (match.rule.unless and match.rule.unless.search(match.words))
     ]
     best = min(matches, key=lambda match: match.order, default=None)
+    if best is not None and best.rule.follows:
+        best = min((match for match in matches if _is_before(match, best)), key=lambda match: match.order, default=best)
     if exit_code == 0 and (best is None or best.source != _MESSAGE):
         return None
     unexplained = [one for one in shown if not any(match.traceback is one for match in matches)]
@@ -93,6 +95,14 @@ def failure_of(evidence: Evidence, rules: FailureRules) -> Failure | None:
     if shown or exit_code or evidence.messages:
         return _untold(unexplained or shown, evidence, exit_code, rules)
     return None
+
+
+def _is_before(match: _Match, other: _Match) -> bool:
+    """Whether it is why another process ended first, for which the others waited in vain."""
+    rule = match.rule
+    if match.traceback is None or match.line is None or other.line is None:
+        return False
+    return not rule.follows and rule.rank > _CONSEQUENCE and match.line.offset < other.line.offset
 
 
 def _matches(
@@ -180,7 +190,7 @@ def _untold(shown: Sequence[Traceback], evidence: Evidence, exit_code: int | Non
     unknown = rules.unknown
     return Failure(
         "",
-        unknown.title if words else unknown.exit.about({"code": str(exit_code)}),
+        unknown.title if words or exit_code is None else unknown.exit.about({"code": str(exit_code)}),
         RuleText("", ""),
         unknown.todo,
         proof=line,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from traindeck.domain.readings.encodings import words_of
 from traindeck.domain.readings.patterns import COUNTERS, Patterns
 from traindeck.domain.readings.tracking import TrackedNumber
 
@@ -71,7 +72,7 @@ class LineReader:
 
     def facts(self, line: bytes) -> LineFacts | None:
         """None: nothing in it is of interest."""
-        words = _ANSI.sub("", line[:MOST_LINE].decode("utf-8", "replace"))
+        words = _ANSI.sub("", words_of(line[:MOST_LINE]))
         self._take_heads(words)
         if not _HAS_DIGIT.search(words):
             self._take_heading(words)

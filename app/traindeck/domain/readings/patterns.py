@@ -152,7 +152,7 @@ def _counter(words: Sequence[str]) -> re.Pattern[str]:
 
 def _total(words: Sequence[str]) -> re.Pattern[str]:
     return _of(
-        rf"(?<![\w.])(?:{_any(words)})[\"']?(?:\s*[:=：]\s*|\s+\.{{2,}}\s+|\s+)[\"']?(\d{{1,9}}(?:,\d{{3}})*)(?![\w./])"
+        rf"(?<![\w.])(?:{_any(words)})[\"']?(?:\s*[:=：]\s*|\s+\.{{2,}}\s+|\s+)[\"']?(\d{{1,9}}(?:,\d{{3}})*)(?![\w./]|\s*%)"
     )
 
 

@@ -138,8 +138,13 @@ def test_a_traceback_of_hundreds_of_frames_has_its_exception() -> None:
 def test_a_log_of_another_encoding_is_read(encoding: str) -> None:
     """GBK of a Chinese system, UTF-16 of a PowerShell that redirects."""
     path = "/cache/a.txt" if encoding == "utf-16" else "/cache/数据/标签.txt"
-    log = f"Traceback (most recent call last):\n  File \"a.py\", line 3\nFileNotFoundError: No such file or directory: '{path}'\n"
-    failure = failure_in(log.encode(encoding))
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "a.py", line 3',
+        f"FileNotFoundError: No such file: '{path}'",
+        "",
+    )
+    failure = failure_in("\n".join(lines).encode(encoding))
     assert failure is not None and failure.rule == "file-missing" and path in str(failure.title)
 
 

@@ -13,6 +13,8 @@ from traindeck.domain.readings.tracking import TrackedNumber
 MOST_LINE = 4096
 _MOST_NAMES = 4096
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|[\x00\x07\x08]")
+_FIRST_HEAD = re.compile(r"[\s|]{0,40}(\w{1,20})[\s|,]")
+_SEPARATORS = (None, ",", "|")
 _HAS_DIGIT = re.compile(r"\d|nan\b|inf\b", re.IGNORECASE)
 _WORDS_BEFORE = re.compile(r"(?<![\w./@-])((?:[A-Za-z\u4e00-\u9fff][\w./@%-]{0,59} ){1,2})$")
 _MOST_BEFORE = 80
@@ -22,6 +24,7 @@ _MOST_STAMP = 60
 _MOST_HEADING = 60
 _MOST_RANK = 200
 _OF_BARS = ("throughput", "step_time")
+_BESIDE_MODES = ("val", "test", "cv")
 _LEAST_HEADS = 3
 _LEAST_MEASURED = 2
 
@@ -63,6 +66,7 @@ class LineReader:
         self._is_measured: dict[str, bool] = {}
         self._heads: list[str] = []
         self._row: re.Pattern[str] | None = None
+        self._separator: str | None = None
         self._under = ""
         """Which kind of work beside training was announced on a line of its own."""
         self._last_kind = ""
@@ -129,13 +133,15 @@ class LineReader:
                 found.seconds_left = float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
     def _take_heads(self, words: str) -> None:
-        first = words[:_MOST_STAMP].split(None, 1)[:1]
-        row = self._patterns.tables.get(first[0].lower()) if first else None
+        first = _FIRST_HEAD.match(words)
+        row = self._patterns.tables.get(first[1].lower()) if first else None
         if row is None:
             return
-        cells = [cell.strip("():,") for cell in words.split()]
-        if len(cells) >= _LEAST_HEADS and sum(map(self._is_named, cells)) >= _LEAST_MEASURED:
-            self._heads, self._row = cells, row
+        for separator in _SEPARATORS:
+            cells = [cell.strip("():,") for cell in _cells(words, separator)]
+            if len(cells) >= _LEAST_HEADS and sum(map(self._is_named, cells)) >= _LEAST_MEASURED:
+                self._heads, self._row, self._separator = cells, row, separator
+                return
 
     def _is_named(self, name: str) -> bool:
         known = self._is_measured.get(name)
@@ -187,7 +193,7 @@ class LineReader:
             if match is None:
                 continue
             parts = match.groupdict()
-            if parts.get("mode") in ("val", "test"):
+            if (parts.get("mode") or "").lower() in _BESIDE_MODES:
                 found.is_beside = True
                 return match.start()
             self._place(found, parts)
@@ -234,7 +240,9 @@ class LineReader:
         return first
 
     def _take_row(self, words: str, found: LineFacts) -> None:
-        cells = words.split()
+        cells = _cells(words, self._separator)
+        if self._separator and len(cells) < len(self._heads):
+            return
         for name, cell in zip(self._heads[1:], cells[1:], strict=False):
             if self._is_named(name):
                 try:
@@ -332,6 +340,12 @@ class LineReader:
             found.epoch, found.epochs = number, found.epochs or total
         else:
             found.step, found.steps = int(number), found.steps or total
+
+
+def _cells(words: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return words.split()
+    return [cell.strip() for cell in words.strip(" \t\r|").split(separator)]
 
 
 def _with_unit(value: float, unit: str) -> tuple[str, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from traindeck.domain.readings.encodings import words_of
-from traindeck.domain.readings.patterns import COUNTERS, Patterns
+from traindeck.domain.readings.patterns import COUNTERS, Patterns, number_of
 from traindeck.domain.readings.tracking import TrackedNumber
 
 MOST_LINE = 4096
@@ -180,7 +180,7 @@ class LineReader:
         for name, expression in self._tracked:
             if match := expression.search(words):
                 try:
-                    found.tracked.append((name, float(match[1].replace(",", ""))))
+                    found.tracked.append((name, number_of(match[1])))
                 except (ValueError, IndexError):
                     continue
 
@@ -230,13 +230,14 @@ class LineReader:
             # “error 404” and “score 3 of 7” are words; “loss 0.182” is a number that was measured.
             if not (between.strip() or "." in number or not number[-1].isdigit() or "e" in number.lower()):
                 continue
-            value = float(number)
-            is_share = match[5] and "acc" in name.lower() and float(match[5]) >= value and float(match[5]) > 1
-            found.values.append((name, value / float(match[5]) if is_share else value))
+            value = number_of(number)
+            total = number_of(match[5]) if match[5] else 0.0
+            is_share = "acc" in name.lower() and total >= value and total > 1
+            found.values.append((name, value / total if is_share else value))
             first = min(first, match.end(1) - len(name))
         for pattern in self._patterns.units:
             if match := pattern.search(words, low):
-                found.values.append(_with_unit(float(match[1]), match[2].lower()))
+                found.values.append(_with_unit(number_of(match[1]), match[2].lower()))
         return first
 
     def _take_row(self, words: str, found: LineFacts) -> None:

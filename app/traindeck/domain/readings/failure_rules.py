@@ -93,6 +93,8 @@ class FailureRule:
     unless: re.Pattern[str] | None
     follows: bool
     """Of the failure of another process, where that said why before."""
+    goes_on: bool
+    """What runs may go on after its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def _rule(one: Mapping[str, Any]) -> FailureRule:
         needs=frozenset(one.get("needs", ())),
         unless=_of(one["unless"]) if "unless" in one else None,
         follows=one.get("follows", False),
+        goes_on=one.get("goes_on", False),
     )
 
 

@@ -212,11 +212,23 @@ def test_a_notice_has_names_and_no_other_words_of_the_log(line: str, told: str) 
     assert str(state_notice(run, failure).hint) == told
 
 
-def test_a_traceback_of_a_process_with_its_name_before_each_line() -> None:
+@pytest.mark.parametrize(
+    "head",
+    ["[rank3]: ", "(WorkerDict pid=904548) ", "[1,0]<stderr>:", "worker_1  | ", "ERROR 04-09 21:56:4{} [engine.py:82] ",
+     "2026-03-02T10:12:01.12{}Z ", "2026-03-02 10:12:01,12{} - ERROR - ", "E0302 10:12:01.12345{} 140 train.py:12] "],
+)  # fmt: skip
+def test_a_traceback_with_a_process_or_a_moment_before_each_line(head: str) -> None:
     lines = ("Traceback (most recent call last):", '  File "a.py", line 3, in f', "    g()", "ValueError: x")
-    log = "".join(f"[rank3]: {line}\n" for line in lines).encode()
+    log = "".join(f"{head.format(number)}{line}\n" for number, line in enumerate(lines)).encode()
     (one,) = tracebacks_in(list(lines_of(LogPart(log))))
     assert (one.type, one.words, one.frames) == ("ValueError", "ValueError: x", [("a.py", 3)])
+
+
+def test_lines_of_another_process_are_no_part_of_a_traceback() -> None:
+    lines = ("Traceback (most recent call last):", '  File "a.py", line 3, in f', "    g()", "ValueError: x")
+    log = "".join(f"[rank3]: {line}\n[rank1]: KeyError: 'y'\n" for line in lines).encode()
+    (one,) = tracebacks_in(list(lines_of(LogPart(log))))
+    assert (one.type, one.words) == ("ValueError", "ValueError: x")
 
 
 HOSTILE = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,17 @@ def test_any_log_is_explained(traindeck: Traindeck, way: str) -> None:
     assert failure["cause"] and "parse_known_args" in failure["what_to_do"] and "edit:code" in failure["actions"]
     said = traindeck("explain", what, given=given).must_be(0).out
     assert said.startswith("Failure: The script refused the arguments") and "\nLine 2: " in said
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes among its files")
+def test_a_pipe_is_read_to_its_end(traindeck: Traindeck, tmp_path: Path) -> None:
+    """As “traindeck explain <(zcat train.log.gz)” hands it over."""
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(LOG.read_bytes(),), daemon=True)
+    writer.start()
+    document = traindeck("explain", tmp_path / "pipe", "--json").must_be(0).document
+    writer.join(60)
+    assert document["bytes"] == LOG.stat().st_size and document["failure"]["rule"] == "platform-arguments"
 
 
 def test_values_and_curves_are_told(traindeck: Traindeck) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.main import Call
 from traindeck.cli.readings import failure_document, failure_lines, reading_document, reading_lines
-from traindeck.cli.terminal import STANDARD_INPUT, bytes_from_standard_input
+from traindeck.cli.terminal import STANDARD_INPUT, bytes_from_pipe, bytes_from_standard_input
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import say, text
 from traindeck.runtime.blocking import CancelToken
@@ -27,12 +28,14 @@ _IN_OBS = "obs://"
 async def explain(call: Call) -> int:
     what: str = call.options.what
     if what == STANDARD_INPUT:
-        return _told(call, await _of_standard_input(), {"file": what}, what)
+        return _told(call, await _of_stream(_standard_input()), {"file": what}, what)
     if what.startswith(_IN_OBS):
         raise InvalidInput(
             text("“{path}” is in OBS, not on this computer.", path=what),
             text("Read it with “traindeck obs cat {path} | traindeck explain -”.", path=what),
         )
+    if await asyncio.to_thread(Path(what).is_fifo):
+        return _told(call, await _of_stream(bytes_from_pipe(Path(what))), {"file": what}, what)
     if await asyncio.to_thread(_is_path, what):
         return _told(call, await asyncio.to_thread(_of_file, Path(what)), {"file": what}, what)
     from traindeck.cli.job.waiting import bring_up_to_date, find
@@ -61,21 +64,22 @@ def _of_file(path: Path) -> Explanation:
             return explain_open(file, CancelToken())
 
 
-async def _of_standard_input() -> Explanation:
+async def _of_stream(pieces: AsyncIterator[bytes]) -> Explanation:
     """Kept on the disk meanwhile: its beginning is looked at once its end is known."""
     from traindeck.services.readings.explaining import explain_open
 
     with local_errors(), tempfile.TemporaryFile() as file:
-        await _take_all(file)
+        async for piece in pieces:
+            file.write(piece)
+        file.flush()
         return await asyncio.to_thread(explain_open, file, CancelToken())
 
 
-async def _take_all(file: BinaryIO) -> None:
+async def _standard_input() -> AsyncIterator[bytes]:
     while block := await bytes_from_standard_input(_BLOCK):
-        file.write(block)
+        yield block
         if len(block) < _BLOCK:
             break
-    file.flush()
 
 
 def _told(call: Call, found: Explanation, what: dict[str, object], name: str) -> int:

@@ -1,4 +1,4 @@
-"""Asking the person at the terminal, and reading what a program hands us on standard input."""
+"""Asking the person at the terminal, and reading what a program hands us on standard input or a pipe."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import signal
 import sys
 import threading
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from traindeck.cli.columns import room_of, wrapped
 from traindeck.domain.errors import InvalidInput
@@ -21,6 +22,7 @@ from traindeck.runtime import files
 
 STANDARD_INPUT = "-"
 _MOST_READ = 1 << 20
+_Result = TypeVar("_Result")
 
 
 @contextmanager
@@ -74,24 +76,39 @@ def asked_unseen(question: str) -> str:
 
 async def bytes_from_standard_input(wanted: int) -> bytes:
     """So many, fewer at its end; who waits is let go at once when cancelled."""
-    outcome: Future[bytes] = Future()
+    # Not through sys.stdin: what is left reading at the end of the program would keep its lock.
+    return await _unwaited(lambda: _read(0, wanted))
+
+
+async def bytes_from_pipe(path: Path) -> AsyncIterator[bytes]:
+    """All that is written into it; who waits is let go as above."""
+    pipe = await _unwaited(lambda: os.open(path, os.O_RDONLY))
+    while piece := await _unwaited(lambda: _read(pipe, _MOST_READ)):
+        yield piece
+    os.close(pipe)
+
+
+def _read(descriptor: int, wanted: int) -> bytes:
+    pieces: list[bytes] = []
+    left = wanted
+    while left and (piece := os.read(descriptor, min(left, _MOST_READ))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+async def _unwaited(work: Callable[[], _Result]) -> _Result:
+    """In a thread of its own: nobody waits for one of these at the end."""
+    outcome: Future[_Result] = Future()
     outcome.set_running_or_notify_cancel()  # who no longer waits leaves it to end, and to tell nobody
 
-    def read() -> None:
-        pieces: list[bytes] = []
-        left = wanted
+    def run() -> None:
         try:
-            # Not through sys.stdin: what is left reading at the end of the program would keep its lock.
-            while left and (piece := os.read(0, min(left, _MOST_READ))):
-                pieces.append(piece)
-                left -= len(piece)
+            outcome.set_result(work())
         except OSError as error:
             outcome.set_exception(error)
-        else:
-            outcome.set_result(b"".join(pieces))
 
-    # A thread of its own: nobody waits for one of these at the end.
-    threading.Thread(target=read, name="standard input", daemon=True).start()
+    threading.Thread(target=run, name="reads what may never come", daemon=True).start()
     return await asyncio.wrap_future(outcome)
 
 

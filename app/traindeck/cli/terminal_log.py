@@ -6,7 +6,7 @@ import os
 import re
 
 from traindeck.cli.columns import cut
-from traindeck.services.logs.row_text import encoding_of
+from traindeck.domain.readings.encodings import encoding_of
 
 _MOST_OPEN = 1 << 16
 _ERASE = "\r\x1b[K"

@@ -102,6 +102,52 @@ def test_what_ended_well_has_no_failure() -> None:
     assert failure_in(survived + went_on) is None
 
 
+@pytest.mark.parametrize(
+    "log",
+    [
+        "processed 207018 images, kept 180011\nsaved\n",
+        "uploading metrics, return code: 200\nall uploaded\n",
+        "nvidia-smi failed with exit code 9, no statistics\nloaded\ninference finished, mAP 0.41\n",
+        "W0302 server: Address already in use, trying 6007\nmodel saved\n",
+        "Failed to initialize NVML: Driver/library version mismatch (ignored)\nexported\n",
+        "worker-0: NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO Using eth0\nall done\n",
+        "pid state\n12 Killed\n13 Done\nsummary written\n",
+        "ERROR: pip's dependency resolver does not take into account all the packages\nSuccessfully installed numpy\n",
+        "sample 1: 'ModuleNotFoundError: No module named x' -> bug\nsample 2: 'out of memory' -> ops\n",
+        "error rate: 0.03\nnum_failed: 0\nVal error 0.03\nmean absolute error: 0.12, failed 0 of 100\n",
+    ],
+)
+def test_words_of_failures_are_no_failure(log: str) -> None:
+    assert failure_in(log.encode()) is None
+
+
+def test_where_nothing_is_known_nothing_is_made_up() -> None:
+    cut = failure_in(b'Traceback (most recent call last):\n  File "a.py", line 3, in f\n')
+    assert cut is not None and "None" not in str(cut.title) and cut.exit_code is None
+    damaged = failure_in(b'Traceback (most recent call last):\n  File "a.py", line 3\nBadZipFile: no zip\n')
+    assert damaged is not None and str(damaged.title) == "A file of the data is damaged."
+
+
+def test_a_traceback_of_hundreds_of_frames_has_its_exception() -> None:
+    frames = b"".join(b'  File "/code/m%d.py", line 3, in f\n    f(x)\n    ^^^^\n' % number for number in range(500))
+    failure = failure_in(b"Traceback (most recent call last):\n" + frames + b"KeyError: 'x'\n")
+    assert failure is not None and failure.rule == "script-mistake" and failure.frame == ("/code/m499.py", 3)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gbk", "utf-16"])
+def test_a_log_of_another_encoding_is_read(encoding: str) -> None:
+    """GBK of a Chinese system, UTF-16 of a PowerShell that redirects."""
+    path = "/cache/a.txt" if encoding == "utf-16" else "/cache/数据/标签.txt"
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "a.py", line 3',
+        f"FileNotFoundError: No such file: '{path}'",
+        "",
+    )
+    failure = failure_in("\n".join(lines).encode(encoding))
+    assert failure is not None and failure.rule == "file-missing" and path in str(failure.title)
+
+
 def test_an_exit_code_is_found_where_the_platform_wrote_it() -> None:
     failure = failure_in(
         b"x\n2026-03-02T11:02:44.871+08:00 [ModelArts Service Log] training end with return code: 137\n"
@@ -184,11 +230,23 @@ def test_a_notice_has_names_and_no_other_words_of_the_log(line: str, told: str) 
     assert str(state_notice(run, failure).hint) == told
 
 
-def test_a_traceback_of_a_process_with_its_name_before_each_line() -> None:
+@pytest.mark.parametrize(
+    "head",
+    ["[rank3]: ", "(WorkerDict pid=904548) ", "[1,0]<stderr>:", "worker_1  | ", "ERROR 04-09 21:56:4{} [engine.py:82] ",
+     "2026-03-02T10:12:01.12{}Z ", "2026-03-02 10:12:01,12{} - ERROR - ", "E0302 10:12:01.12345{} 140 train.py:12] "],
+)  # fmt: skip
+def test_a_traceback_with_a_process_or_a_moment_before_each_line(head: str) -> None:
     lines = ("Traceback (most recent call last):", '  File "a.py", line 3, in f', "    g()", "ValueError: x")
-    log = "".join(f"[rank3]: {line}\n" for line in lines).encode()
+    log = "".join(f"{head.format(number)}{line}\n" for number, line in enumerate(lines)).encode()
     (one,) = tracebacks_in(list(lines_of(LogPart(log))))
     assert (one.type, one.words, one.frames) == ("ValueError", "ValueError: x", [("a.py", 3)])
+
+
+def test_lines_of_another_process_are_no_part_of_a_traceback() -> None:
+    lines = ("Traceback (most recent call last):", '  File "a.py", line 3, in f', "    g()", "ValueError: x")
+    log = "".join(f"[rank3]: {line}\n[rank1]: KeyError: 'y'\n" for line in lines).encode()
+    (one,) = tracebacks_in(list(lines_of(LogPart(log))))
+    assert (one.type, one.words) == ("ValueError", "ValueError: x")
 
 
 HOSTILE = [

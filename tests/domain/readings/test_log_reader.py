@@ -132,6 +132,22 @@ def test_of_several_processes_the_first_speaks() -> None:
     assert reading.values["loss"] == 1.0 and reading.values["epoch"] == 1
 
 
+def test_thousands_that_stand_apart_are_of_one_number() -> None:
+    values = read("step 1,200/10,000 loss 1,234.5 ppl: 2,000, 12,345 tokens/s acc: 9,832/10,000 lr 0.1,200\n").values
+    assert (values["step"], values["steps"], values["loss"], values["perplexity"]) == (1200, 10000, 1234.5, 2000)
+    assert (values["throughput"], values["accuracy"], values["lr"]) == (12345, 0.9832, 0.1)
+
+
+def test_an_epoch_told_after_the_first_step_is_no_restart() -> None:
+    lines = "".join(f"step={step}, lr=[1e-05]\nepoch=0/micro_step={step}, speed=30.1\n" for step in (10, 20, 30, 40))
+    assert read(lines).progress.restarts == 0
+
+
+def test_the_time_left_that_a_log_tells_needs_no_clock() -> None:
+    line = '{"current_steps": 44, "total_steps": 82, "loss": 0.8, "remaining_time": "1:24:45"}\n'
+    assert read(line).progress.seconds_left == 5085
+
+
 def test_a_restart_begins_the_measuring_of_time_anew() -> None:
     reader = LogReader(progress_patterns())
     for second, epoch in enumerate([*range(1, 21), *range(5, 12)]):

@@ -29,6 +29,10 @@ def test_a_selected_number_is_found_in_the_lines_that_follow(selected: str, valu
     assert found(LINE, selected, "[12:01:09] actor  17: reward=2.5e-3 buffer   7% (max 250)") == value
 
 
+def test_a_number_with_its_thousands_apart_is_one_number() -> None:
+    assert found("fed 12,345 tok/s", "12,345", "fed 1,002,345 tok/s") == "1,002,345"
+
+
 def test_it_is_called_after_the_words_before_it_or_as_somebody_likes() -> None:
     begin = LINE.index("81.5")
     assert tracked_number(LINE, begin, begin + 4).name == "reward buffer"

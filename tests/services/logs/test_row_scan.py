@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traindeck.domain.errors import InvalidInput
+from traindeck.domain.readings.encodings import UTF_8
 from traindeck.runtime.blocking import CancelToken
 from traindeck.services.logs.bounded_expression import BoundedExpression
 from traindeck.services.logs.line_filter import filter_of
@@ -21,7 +22,7 @@ from traindeck.services.logs.log_files import LogFile
 from traindeck.services.logs.log_index import LONGEST_ROW
 from traindeck.services.logs.row_scan import RowScan, first_hit, hits_of
 from traindeck.services.logs.row_set import RowSet
-from traindeck.services.logs.row_text import UTF_8, searched
+from traindeck.services.logs.row_text import searched
 from traindeck.services.logs.wanted import LineLevel, Wanted
 
 LINES = st.lists(

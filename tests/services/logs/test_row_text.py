@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from traindeck.domain.readings.encodings import GBK, UTF_8, encoding_of
 from traindeck.runtime.blocking import CancelToken
 from traindeck.services.logs.log_document import LogDocument
 from traindeck.services.logs.log_files import LogFile
 from traindeck.services.logs.log_index import LONGEST_ROW
-from traindeck.services.logs.row_text import GBK, PLAIN, UTF_8, Span, Style, encoding_of, searched, shown, styled
+from traindeck.services.logs.row_text import PLAIN, Span, Style, searched, shown, styled
 
 
 def lines(content: bytes, folder: Path) -> list[str]:

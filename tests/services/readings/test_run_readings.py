@@ -67,6 +67,16 @@ async def test_workers_are_one_training(tmp_path: Path) -> None:
         assert explained.values["epoch"] == 6 and explained.values["loss"] is None
 
 
+async def test_a_worker_that_waited_in_vain_does_not_speak_for_the_one_that_ended_before(tmp_path: Path) -> None:
+    run = replace(a_run(RunState.FAILED), tasks=("worker-0", "worker-1"))
+    async with read_runs(tmp_path, run) as (cloud, _, _feed):
+        write_log(cloud, run, b"[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)\n")
+        mistake = b"Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nKeyError: 'image'\n"
+        write_log(cloud, run, mistake, "worker-1")
+        failure, worker = await LogExplaining(cloud.logs, cloud.disk).failure(run)
+        assert failure is not None and (failure.rule, worker) == ("script-mistake", "worker-1")
+
+
 @pytest.mark.parametrize(
     ("began", "has_clock", "after"),
     [(1000.0 + 8 * 3600, False, 100.0), (1000.0, False, 100.0), (1000.0, True, 100.0), (880.0, True, 0.0),

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from traindeck.domain.readings.encodings import words_of
+
 MOST_LINE = 2000
-_MOST_FRAMES = 200
+_MOST_KEPT = 200
 _MOST_MESSAGE = 12
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x00")
 TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(r'File "([^"\n]{1,500})", line (\d{1,9})(?:, in (\S+))?')
 _EXCEPTION = re.compile(r"^([A-Za-z_][\w.]{2,120})(?::\s?(.*))?$")
@@ -23,6 +25,9 @@ _PROGRESS = re.compile(
 # A log of the platform, a stamp: not a part of what an exception says.
 _STAMPED = re.compile(r"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d|^\[?(?:INFO|WARNING|ERROR)\b|^\[[\w.]+ Service Log\]")
 _PREFIX = re.compile(r"^\s*(?:\[[^\]\n]{1,60}\][: ]{0,2}|[\w./-]{1,40}[:|]\s)?\s*$")
+_MOST_PREFIX = 120
+_MOMENT = re.compile(r"\d+(?:[-/:.,T]\d+)+(?:Z|[+-]\d\d:?\d\d)?")
+_ANY_MOMENT = r"\d[\d/:.,TZ+-]*"
 _OF_LIBRARIES = ("site-packages", "dist-packages", "<frozen", "<string>", "lib/python")
 
 
@@ -58,6 +63,12 @@ class Traceback:
     is_chained: bool = False
     """Another one came of it."""
 
+    def leave_out_middle(self) -> None:
+        """Of one that is very long the beginning and the end are enough."""
+        for kept in (self.lines, self.frames):
+            if len(kept) > _MOST_KEPT:
+                del kept[_MOST_KEPT // 2 : -_MOST_KEPT // 4]
+
     @property
     def words(self) -> str:
         return "\n".join(line.words for line in self.message)
@@ -90,7 +101,7 @@ def lines_of(part: LogPart) -> Iterator[NumberedLine]:
         at = offset
         for piece in line.split(b"\r") if len(line) < 1 << 20 else (line[-MOST_LINE:],):
             if piece:
-                yield NumberedLine(number, at, _ANSI.sub("", piece[:MOST_LINE].decode("utf-8", "replace")))
+                yield NumberedLine(number, at, _ANSI.sub("", words_of(piece[:MOST_LINE])))
             at += len(piece) + 1
         offset += len(line) + 1
         number = None if number is None else number + 1
@@ -134,20 +145,25 @@ def _is_bare(lines: Sequence[NumberedLine], at: int) -> bool:
 def _traceback(lines: Sequence[NumberedLine], at: int) -> tuple[Traceback | None, int]:
     head = lines[at].words
     start = head.find(TRACEBACK)
-    prefix = head[:start] if start > 0 and _PREFIX.match(head[:start]) else ""
+    prefix = _prefix(head[:start], lines[at + 1].words if at + 1 < len(lines) else "") if start > 0 else None
     one = Traceback([lines[at]])
     if start < 0 and (frame := _FRAME.search(head)):
         one.frames.append((frame[1], int(frame[2])))
     at += 1
-    while at < len(lines) and len(one.lines) < _MOST_FRAMES:
+    since = 0
+    while at < len(lines) and since < _MOST_KEPT:
         words = _without(prefix, lines[at].words)
         one.lines.append(lines[at])
+        since += 1
         if frame := _FRAME.search(words):
+            since = 0
             one.frames.append((frame[1], int(frame[2])))
+            one.leave_out_middle()
         elif words[:1] not in (" ", "\t", "|", "") and not words.startswith(("^", "~", "[Previous line")):
             match = _EXCEPTION.match(words)
             if match is None:
-                if len(one.frames) == 0:
+                is_other = prefix is not None and words == lines[at].words
+                if not one.frames and not is_other:
                     return None, at
                 at += 1
                 continue  # a line of another process in between
@@ -157,7 +173,7 @@ def _traceback(lines: Sequence[NumberedLine], at: int) -> tuple[Traceback | None
     return (one if one.frames else None), at
 
 
-def _with_message(one: Traceback, lines: Sequence[NumberedLine], at: int, prefix: str) -> Traceback:
+def _with_message(one: Traceback, lines: Sequence[NumberedLine], at: int, prefix: re.Pattern[str] | None) -> Traceback:
     one.message = [NumberedLine(lines[at].number, lines[at].offset, _without(prefix, lines[at].words))]
     for line in lines[at + 1 : at + 1 + _MOST_MESSAGE]:
         words = _without(prefix, line.words)
@@ -175,8 +191,18 @@ def _with_message(one: Traceback, lines: Sequence[NumberedLine], at: int, prefix
     return one
 
 
-def _without(prefix: str, words: str) -> str:
-    return words[len(prefix) :] if prefix and words.startswith(prefix) else words
+def _prefix(head: str, below: str) -> re.Pattern[str] | None:
+    """What stands before each line, a process or a moment; None: it stands before the first one only."""
+    if len(head) > _MOST_PREFIX:
+        return None
+    parts = _MOMENT.split(head)
+    prefix = re.compile(_ANY_MOMENT.join(map(re.escape, parts)))
+    return prefix if prefix.match(below) or _PREFIX.match(head) else None
+
+
+def _without(prefix: re.Pattern[str] | None, words: str) -> str:
+    found = prefix.match(words) if prefix else None
+    return words[found.end() :] if found else words
 
 
 def _mark_stale(found: Iterable[Traceback], lines: Sequence[NumberedLine]) -> None:

@@ -12,6 +12,8 @@ from traindeck.domain.texts import CHINESE, printable, spoken
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _MOST_FIELD = 200
+# “A file is damaged. {path}”: without a path the sentence ends before it.
+_AT_END = re.compile(r"(?<=[.。])\s?\{(\w+)\}$")
 _NAME = re.compile(r"(?:\w+://)?[\w./+-]+")
 _OPTION = re.compile(r"--[A-Za-z][\w-]*|-[A-Za-z](?![\w-])")
 _GIVEN = "arguments"
@@ -57,7 +59,10 @@ class RuleText:
         def filled(match: re.Match[str]) -> str:
             return printable(facts.get(match[1]) or "–")[:_MOST_FIELD]
 
-        return _FIELD.sub(filled, self.chinese if spoken() == CHINESE else self.english)
+        words = self.chinese if spoken() == CHINESE else self.english
+        if (last := _AT_END.search(words)) and not facts.get(last[1]):
+            words = words[: last.start()]
+        return _FIELD.sub(filled, words)
 
     def __bool__(self) -> bool:
         return bool(self.english)
@@ -98,6 +103,10 @@ class FailureRule:
     needs: frozenset[str]
     """Facts without which it does not hold."""
     unless: re.Pattern[str] | None
+    follows: bool
+    """Of the failure of another process, where that said why before."""
+    goes_on: bool
+    """What runs may go on after its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +154,8 @@ def _rule(one: Mapping[str, Any]) -> FailureRule:
         exit_codes=frozenset(one.get("exit", ())),
         needs=frozenset(one.get("needs", ())),
         unless=_of(one["unless"]) if "unless" in one else None,
+        follows=one.get("follows", False),
+        goes_on=one.get("goes_on", False),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -85,14 +86,36 @@ def failure_of(evidence: Evidence, rules: FailureRules) -> Failure | None:
         if match.rule.needs <= facts.keys() and not (match.rule.unless and match.rule.unless.search(match.words))
     ]
     best = min(matches, key=lambda match: match.order, default=None)
+    unexplained = [one for one in shown if not any(match.traceback is one for match in matches)]
+    if best is not None and best.rule.follows:
+        best = min((match for match in matches if _is_before(match, best)), key=lambda match: match.order, default=best)
+    elif best is not None and best.rule.goes_on and best.source == _LINE:
+        after = [match for match in matches if match.traceback and _has_cause(match) and _at(match) > _at(best)]
+        best = min(after, key=lambda match: match.order, default=best)
+        if not after and any(one.lines[0].offset > _at(best) for one in unexplained):
+            best = None
     if exit_code == 0 and (best is None or best.source != _MESSAGE):
         return None
-    unexplained = [one for one in shown if not any(match.traceback is one for match in matches)]
     if best is not None and (best.rule.rank > _CONSEQUENCE or not unexplained):
         return _told(best, facts, shown, evidence, exit_code)
     if shown or exit_code or evidence.messages:
         return _untold(unexplained or shown, evidence, exit_code, rules)
     return None
+
+
+def _is_before(match: _Match, other: _Match) -> bool:
+    """Whether it is why another process ended first, for which the others waited in vain."""
+    return match.traceback is not None and _has_cause(match) and _at(match) < _at(other)
+
+
+def _has_cause(match: _Match) -> bool:
+    """Of its own: it is not what only follows from another failure."""
+    return not match.rule.follows and match.rule.rank > _CONSEQUENCE
+
+
+def _at(match: _Match) -> int:
+    """Where in the log; what the service says comes behind all."""
+    return match.line.offset if match.line is not None else sys.maxsize
 
 
 def _matches(
@@ -180,7 +203,7 @@ def _untold(shown: Sequence[Traceback], evidence: Evidence, exit_code: int | Non
     unknown = rules.unknown
     return Failure(
         "",
-        unknown.title if words else unknown.exit.about({"code": str(exit_code)}),
+        unknown.title if words or exit_code is None else unknown.exit.about({"code": str(exit_code)}),
         RuleText("", ""),
         unknown.todo,
         proof=line,

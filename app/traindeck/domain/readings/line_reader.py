@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from traindeck.domain.readings.patterns import COUNTERS, Patterns
+from traindeck.domain.readings.encodings import words_of
+from traindeck.domain.readings.patterns import COUNTERS, Patterns, number_of
 from traindeck.domain.readings.tracking import TrackedNumber
 
 MOST_LINE = 4096
 _MOST_NAMES = 4096
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|[\x00\x07\x08]")
+_FIRST_HEAD = re.compile(r"[\s|]{0,40}(\w{1,20})[\s|,]")
+_SEPARATORS = (None, ",", "|")
 _HAS_DIGIT = re.compile(r"\d|nan\b|inf\b", re.IGNORECASE)
 _WORDS_BEFORE = re.compile(r"(?<![\w./@-])((?:[A-Za-z\u4e00-\u9fff][\w./@%-]{0,59} ){1,2})$")
 _MOST_BEFORE = 80
@@ -21,6 +24,7 @@ _MOST_STAMP = 60
 _MOST_HEADING = 60
 _MOST_RANK = 200
 _OF_BARS = ("throughput", "step_time")
+_BESIDE_MODES = ("val", "test", "cv")
 _LEAST_HEADS = 3
 _LEAST_MEASURED = 2
 
@@ -62,6 +66,7 @@ class LineReader:
         self._is_measured: dict[str, bool] = {}
         self._heads: list[str] = []
         self._row: re.Pattern[str] | None = None
+        self._separator: str | None = None
         self._under = ""
         """Which kind of work beside training was announced on a line of its own."""
         self._last_kind = ""
@@ -71,7 +76,7 @@ class LineReader:
 
     def facts(self, line: bytes) -> LineFacts | None:
         """None: nothing in it is of interest."""
-        words = _ANSI.sub("", line[:MOST_LINE].decode("utf-8", "replace"))
+        words = _ANSI.sub("", words_of(line[:MOST_LINE]))
         self._take_heads(words)
         if not _HAS_DIGIT.search(words):
             self._take_heading(words)
@@ -128,13 +133,15 @@ class LineReader:
                 found.seconds_left = float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
     def _take_heads(self, words: str) -> None:
-        first = words[:_MOST_STAMP].split(None, 1)[:1]
-        row = self._patterns.tables.get(first[0].lower()) if first else None
+        first = _FIRST_HEAD.match(words)
+        row = self._patterns.tables.get(first[1].lower()) if first else None
         if row is None:
             return
-        cells = [cell.strip("():,") for cell in words.split()]
-        if len(cells) >= _LEAST_HEADS and sum(map(self._is_named, cells)) >= _LEAST_MEASURED:
-            self._heads, self._row = cells, row
+        for separator in _SEPARATORS:
+            cells = [cell.strip("():,") for cell in _cells(words, separator)]
+            if len(cells) >= _LEAST_HEADS and sum(map(self._is_named, cells)) >= _LEAST_MEASURED:
+                self._heads, self._row, self._separator = cells, row, separator
+                return
 
     def _is_named(self, name: str) -> bool:
         known = self._is_measured.get(name)
@@ -173,7 +180,7 @@ class LineReader:
         for name, expression in self._tracked:
             if match := expression.search(words):
                 try:
-                    found.tracked.append((name, float(match[1].replace(",", ""))))
+                    found.tracked.append((name, number_of(match[1])))
                 except (ValueError, IndexError):
                     continue
 
@@ -186,7 +193,7 @@ class LineReader:
             if match is None:
                 continue
             parts = match.groupdict()
-            if parts.get("mode") in ("val", "test"):
+            if (parts.get("mode") or "").lower() in _BESIDE_MODES:
                 found.is_beside = True
                 return match.start()
             self._place(found, parts)
@@ -223,17 +230,20 @@ class LineReader:
             # “error 404” and “score 3 of 7” are words; “loss 0.182” is a number that was measured.
             if not (between.strip() or "." in number or not number[-1].isdigit() or "e" in number.lower()):
                 continue
-            value = float(number)
-            is_share = match[5] and "acc" in name.lower() and float(match[5]) >= value and float(match[5]) > 1
-            found.values.append((name, value / float(match[5]) if is_share else value))
+            value = number_of(number)
+            total = number_of(match[5]) if match[5] else 0.0
+            is_share = "acc" in name.lower() and total >= value and total > 1
+            found.values.append((name, value / total if is_share else value))
             first = min(first, match.end(1) - len(name))
         for pattern in self._patterns.units:
             if match := pattern.search(words, low):
-                found.values.append(_with_unit(float(match[1]), match[2].lower()))
+                found.values.append(_with_unit(number_of(match[1]), match[2].lower()))
         return first
 
     def _take_row(self, words: str, found: LineFacts) -> None:
-        cells = words.split()
+        cells = _cells(words, self._separator)
+        if self._separator and len(cells) < len(self._heads):
+            return
         for name, cell in zip(self._heads[1:], cells[1:], strict=False):
             if self._is_named(name):
                 try:
@@ -331,6 +341,12 @@ class LineReader:
             found.epoch, found.epochs = number, found.epochs or total
         else:
             found.step, found.steps = int(number), found.steps or total
+
+
+def _cells(words: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return words.split()
+    return [cell.strip() for cell in words.strip(" \t\r|").split(separator)]
 
 
 def _with_unit(value: float, unit: str) -> tuple[str, float]:

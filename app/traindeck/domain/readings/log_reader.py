@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from traindeck.domain.readings.curves import Series
+from traindeck.domain.readings.encodings import words_of
 from traindeck.domain.readings.line_reader import MOST_LINE, LineFacts, LineReader
 from traindeck.domain.readings.patterns import Patterns
 from traindeck.domain.readings.progress import ProgressTracker
@@ -182,8 +183,7 @@ class LogReader:
                 continue
             series.add(step, epoch, seconds, value)
             if not series.is_finite and self._not_finite is None:
-                words = line[:_SHOWN_LINE].decode("utf-8", "replace")
-                self._not_finite = NotFinite(name, self._line_at, words)
+                self._not_finite = NotFinite(name, self._line_at, words_of(line[:_SHOWN_LINE]))
 
     def _of_name(self, name: str) -> Series | None:
         series = self._series.get(name)

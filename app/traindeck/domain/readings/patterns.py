@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 COUNTERS = ("epoch", "step")
-NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+NUMBER = (
+    r"(?:[-+]?\d{1,3}(?:,\d{3})+(?!\d|,\d)(?:\.\d+)?"  # 12,345.6
+    r"|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
+)
 _NOT_A_NUMBER = r"[-+]?(?:nan|inf(?:inity)?)(?![\w.])"
 _SPLIT = re.compile(r"[_./-]+")
 
@@ -73,6 +76,11 @@ class Patterns:
             part.rstrip("0123456789") if part not in self.measures else part for part in _SPLIT.split(name.lower())
         }
         return not self.measures.isdisjoint(parts) and self.settings.isdisjoint(parts)
+
+
+def number_of(words: str) -> float:
+    """Of what NUMBER finds."""
+    return float(words.replace(",", ""))
 
 
 def patterns_of(document: Mapping[str, Any]) -> Patterns:
@@ -152,9 +160,9 @@ def _counter(words: Sequence[str]) -> re.Pattern[str]:
 
 def _total(words: Sequence[str]) -> re.Pattern[str]:
     return _of(
-        rf"(?<![\w.])(?:{_any(words)})[\"']?(?:\s*[:=：]\s*|\s+\.{{2,}}\s+|\s+)[\"']?(\d{{1,9}}(?:,\d{{3}})*)(?![\w./])"
+        rf"(?<![\w.])(?:{_any(words)})[\"']?(?:\s*[:=：]\s*|\s+\.{{2,}}\s+|\s+)[\"']?(\d{{1,9}}(?:,\d{{3}})*)(?![\w./]|\s*%)"
     )
 
 
 def _unit(units: Sequence[str]) -> re.Pattern[str]:
-    return _of(rf"(?<![\w.])(\d+(?:\.\d+)?)\s?({_any(units)})(?![\w/])")
+    return _of(rf"(?<![\w.])(?<!\d,)(\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?({_any(units)})(?![\w/])")

@@ -35,7 +35,7 @@ class ProgressTracker:
         self._bars_ended = 0
         self._seen: list[tuple[float, float]] = []
         self._stride, self._passed = 1, 0
-        self._is_by_place = False
+        self._measure = ""
         self._furthest = 0.0
         self._behind = 0
         self._has_strong = False
@@ -191,8 +191,9 @@ class ProgressTracker:
         share = self._share()
         if at is not None:
             self.news_at = at
-        if (share is None) != self._is_by_place:
-            self._is_by_place, self._furthest, self._behind = share is None, 0.0, 0
+        measure = "share" if share is not None else "step" if self.epoch is None else "epoch"
+        if measure != self._measure:
+            self._measure, self._furthest, self._behind = measure, 0.0, 0
         if share is None:
             self._watch_for_restart(self._place_of_all())
             return
@@ -238,8 +239,11 @@ class ProgressTracker:
         rate = self._rate() if share is not None else None
         if share is not None and rate is not None:
             left, since = (1.0 - share) / rate, self._seen[-1][0]
-        elif self._told_left is not None and self._told_left[1] is not None:
-            left, since = self._told_left[0], self._told_left[1]
+        elif self._told_left is not None:
+            left, told_at = self._told_left
+            if told_at is None:
+                return left
+            since = told_at
         else:
             return None
         # What went by since the last news is gone from it, as long as there is some.

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from traindeck.domain.readings.encodings import UTF_8, encoding_of
 from traindeck.domain.texts import Text
 from traindeck.runtime.blocking import CancelToken
 from traindeck.runtime.files import local_errors
@@ -19,7 +20,7 @@ from traindeck.services.logs.log_index import LONGEST_ROW, Bounds, LogIndex, Off
 from traindeck.services.logs.log_notes import LogMark, LogNotes
 from traindeck.services.logs.log_rows import LogExtent, LogRow, Page
 from traindeck.services.logs.mark_words import mark_words
-from traindeck.services.logs.row_text import UTF_8, encoding_of, searched, shown
+from traindeck.services.logs.row_text import searched, shown
 
 TAIL_BYTES = 1 << 19
 _READ_BYTES = 1 << 20

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from traindeck.domain.readings.encodings import UTF_8
 from traindeck.domain.texts import Text
-from traindeck.services.logs.row_text import UTF_8, Span
+from traindeck.services.logs.row_text import Span
 
 
 @dataclass(frozen=True, slots=True)

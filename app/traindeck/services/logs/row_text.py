@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-UTF_8, GBK = "utf-8", "gb18030"
+from traindeck.domain.readings.encodings import UTF_8
 
 _SEQUENCES = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n\r]*(?:\x07|\x1b\\)|[PX^_][^\x1b\n\r]*\x1b\\|[ -/]+[0-~]"
@@ -131,22 +131,3 @@ def searched(data: bytes, encoding: str, *, is_plain: bool) -> bytes:
             data = _SEQUENCE_BYTES.sub(b"", data)
         data = data.translate(None, _UNSEEN_BYTES)
     return data
-
-
-def encoding_of(sample: bytes) -> str | None:
-    """GBK where it is no UTF-8 and reads as Chinese; None: nothing in it tells."""
-    if sample.isascii():
-        return None
-    broken, whole = _counted(sample.decode(UTF_8, "replace"))
-    if broken <= whole:
-        return UTF_8
-    words = sample.decode(GBK, "replace")
-    broken, whole = _counted(words)
-    usual = sum("\u4e00" <= sign <= "\u9fff" or "\u3000" <= sign <= "\u303f" or sign >= "\uff00" for sign in words)
-    return GBK if broken * 10 <= whole and usual - broken >= 0.9 * whole else UTF_8
-
-
-def _counted(words: str) -> tuple[int, int]:
-    """Signs that could not be read, and others beyond ASCII that could."""
-    broken = words.count("\ufffd")
-    return broken, sum(sign > "\x7f" for sign in words) - broken

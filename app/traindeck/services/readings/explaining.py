@@ -21,6 +21,8 @@ from traindeck.services.readings.shipped import failure_rules, progress_patterns
 from traindeck.services.readings.whole_log import ReadPart, evidence_in, read_values
 
 MOST_WORKERS = 16
+# That others waited in vain says less than any exception, and more than an exit code.
+_MOST_OF_WAITING = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,9 @@ def _failure_in(
 def rank_of(failure: Failure) -> int:
     """How much it says; without a rule a traceback is still more than nothing."""
     rule = next((rule for rule in failure_rules().rules if rule.id == failure.rule), None)
-    return rule.rank if rule is not None else 9 if failure.traceback else 0
+    if rule is None:
+        return 9 if failure.traceback else 0
+    return min(rule.rank, _MOST_OF_WAITING) if rule.follows else rule.rank
 
 
 def messages_of(run: Run) -> tuple[str, ...]:

@@ -23,6 +23,10 @@ _BY_ADDRESS = frozenset({
     "torchvision.datasets.utils.download_and_extract_archive", "tensorflow.keras.utils.get_file",
     "keras.utils.get_file", "pandas.read_csv", "pandas.read_json", "six.moves.urllib.request.urlretrieve",
 })  # fmt: skip
+_SESSIONS = frozenset({
+    "requests.Session", "requests.session", "requests.sessions.Session", "httpx.Client", "urllib3.PoolManager",
+})  # fmt: skip
+_SESSION_METHODS = frozenset({"get", "post", "head", "request"})
 _ALWAYS = frozenset({
     "gdown.download", "nltk.download", "huggingface_hub.snapshot_download", "huggingface_hub.hf_hub_download",
     "sklearn.datasets.fetch_openml", "sklearn.datasets.fetch_20newsgroups", "sklearn.datasets.fetch_california_housing",
@@ -74,6 +78,10 @@ def _what(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool
         if address.startswith(("http://", "https://", "ftp://")) and not _INSIDE.match(address):
             return name, True
         return None
+    if call.method in _SESSION_METHODS and _is_session(view, call):
+        place = 1 if call.method == "request" else 0
+        address = values.beginning(call_argument(call, (place,), ("url",)))
+        return (call.method, True) if address.startswith("http") and not _INSIDE.match(address) else None
     if name in _ALWAYS:
         return name, True
     if name in _SHELL:
@@ -103,6 +111,17 @@ def _what(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool
         is_off = is_off or any("WANDB_MODE" in one for one in (*look.all_texts, *look.job.environment))
         return None if is_off else (name, False)
     return _of_hub(look, view, call)
+
+
+def _is_session(view: SourceView, call: SeenCall) -> bool:
+    """A method of what stands for several requests."""
+    func = call.node.func
+    if not isinstance(func, ast.Attribute):
+        return False
+    of = [func.value]
+    if isinstance(func.value, ast.Name | ast.Attribute):
+        of = [one.node for one in view.assigned.get(ast.unparse(func.value), ()) if isinstance(one.node, ast.expr)]
+    return any(isinstance(one, ast.Call) and view.name_of(one.func) in _SESSIONS for one in of)
 
 
 def _of_hub(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool] | None:

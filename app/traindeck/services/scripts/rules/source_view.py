@@ -111,22 +111,25 @@ class SourceView:
         return self.file.path
 
     @classmethod
-    def of(cls, file: ScriptFile) -> SourceView:
+    def of(cls, file: ScriptFile, is_own: Callable[[str], bool] = lambda _: False) -> SourceView:
+        """`is_own`: the file of a module lies in the code folder, whatever package there is of the same name."""
         view = cls(file)
         if file.module is not None:
-            view._find_aliases(file.module)
+            view._find_aliases(file.module, is_own)
             _Walk(view).body(file.module.body, Surroundings())
         return view
 
-    def _find_aliases(self, module: ast.Module) -> None:
+    def _find_aliases(self, module: ast.Module, is_own: Callable[[str], bool]) -> None:
         for node in ast.walk(module):
             if isinstance(node, ast.Import):
                 for one in node.names:
                     name = one.name if one.asname else one.name.partition(".")[0]
-                    self.aliases[one.asname or name] = name
+                    self.aliases[one.asname or name] = f".{name}" if is_own(name) else name
                     self.origins[one.asname or name] = LocalImport(name)
             elif isinstance(node, ast.ImportFrom):
                 above = "." * node.level + (node.module or "")
+                if not node.level and is_own(above):
+                    above = f".{above}"
                 for one in node.names:
                     if one.name == "*":
                         self.stars.append(LocalImport(node.module or "", (), node.level))

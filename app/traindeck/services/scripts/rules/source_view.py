@@ -93,6 +93,8 @@ class SourceView:
     """Without comments and without what only documents."""
     assigned: dict[str, list[Seen]] = field(default_factory=dict)
     """By name; `node` is the value."""
+    annotations: list[Seen] = field(default_factory=list)
+    """Types of arguments, results and names, where Python works them out as it comes by."""
     aliases: dict[str, str] = field(default_factory=dict)
     origins: dict[str, LocalImport] = field(default_factory=dict)
     """Where an imported name is from: the module, or the one name in it."""
@@ -256,6 +258,10 @@ class _Walk:
     def _FunctionDef(self, node: FunctionNode, around: Surroundings) -> None:
         for one in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)):
             self.visit(one, around)
+        given = node.args
+        every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        types = [one.annotation for one in every if one is not None] + [node.returns]
+        self.view.annotations += [Seen(one, around) for one in types if one is not None]
         inside = replace(around, functions=(*around.functions, node), is_in_loop=False)
         self.body(node.body, inside)
 
@@ -284,6 +290,8 @@ class _Walk:
             self._bind(target, node.value, around)
 
     def _AnnAssign(self, node: ast.AnnAssign, around: Surroundings) -> None:
+        if not around.functions:
+            self.view.annotations.append(Seen(node.annotation, around))
         if node.value is not None:
             self.visit(node.value, around)
             self._bind(node.target, node.value, around)

@@ -63,7 +63,7 @@ _METHODS: Mapping[str, PythonVersion] = {
     "removeprefix": (3, 9), "removesuffix": (3, 9), "is_relative_to": (3, 9), "with_stem": (3, 9), "bit_count": (3, 10),
 }  # fmt: skip
 _HANDLED = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError"})
-_ASKED = ("version", "py3", "hasattr")
+_ASKED = ("version", "py3", "python", "hasattr")
 _Later = tuple[SourceView, Seen, str, PythonVersion]
 
 

@@ -127,7 +127,7 @@ def _is_session(view: SourceView, call: SeenCall) -> bool:
 def _of_hub(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool] | None:
     """`from_pretrained` takes a folder or a name of the hub; a name has no dot or slash at its beginning."""
     is_hub = call.method == "from_pretrained" or call.name in ("datasets.load_dataset", "evaluate.load")
-    if not is_hub or _is_offline(look, view, call):
+    if not is_hub or _is_offline(look, view, call) or _is_defined_here(look, view, call):
         return None
     values = look.values(view)
     name = values.of(call_argument(call, (0,), ("pretrained_model_name_or_path", "path")))
@@ -138,6 +138,19 @@ def _of_hub(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bo
     is_there = any(path.startswith(f"{name.rstrip('/')}/") for path in look.tree.names)
     called = call.method if call.method == "from_pretrained" else call.name
     return None if is_path or is_file_kind or is_there else (f"{called}(“{name}”)", True)
+
+
+def _is_defined_here(look: ScriptLook, view: SourceView, call: SeenCall) -> bool:
+    """A class of the code folder with a method of its own: what that one fetches is told there."""
+    func = call.node.func
+    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
+        return False
+    name = ast.unparse(func.value)
+    place = look.neighbours.defined(view, name)
+    found = view.defined.get(name) if place is None else place.view.defined.get(place.name)
+    return isinstance(found, ast.ClassDef) and any(
+        isinstance(one, ast.FunctionDef) and one.name == func.attr for one in found.body
+    )
 
 
 def _is_offline(look: ScriptLook, view: SourceView, call: SeenCall) -> bool:

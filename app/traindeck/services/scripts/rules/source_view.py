@@ -119,6 +119,7 @@ class SourceView:
         if file.module is not None:
             view._find_aliases(file.module, is_own)
             _Walk(view).body(file.module.body, Surroundings())
+            view.calls = [view._as_bound(call) for call in view.calls]
         return view
 
     def _find_aliases(self, module: ast.Module, is_own: Callable[[str], bool]) -> None:
@@ -139,6 +140,16 @@ class SourceView:
                     self.aliases[one.asname or one.name] = f"{above}.{one.name}" if above.strip(".") else f".{one.name}"
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 self.defined.setdefault(node.name, node)
+
+    def _as_bound(self, call: SeenCall) -> SeenCall:
+        """`open` and `input` are Python's own only where nothing else has that name."""
+        func = call.node.func
+        if not isinstance(func, ast.Name) or call.name != func.id:
+            return call
+        inside = call.around.functions
+        given = (seen.around.functions for seen in self.assigned.get(func.id, ()))
+        is_given = id(func) in self.parameters or any(one == inside[: len(one)] for one in given)
+        return replace(call, name=f".{func.id}") if is_given else call
 
     def name_of(self, node: ast.AST | None) -> str:
         """`numpy.load`, wherever it came from; what is no chain of names begins with a dot."""

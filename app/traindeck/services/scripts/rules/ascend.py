@@ -33,6 +33,8 @@ _SET_CONTEXT = frozenset({
 })  # fmt: skip
 # Neither “input” nor “ascending” speaks of NPUs.
 _NPU = re.compile(r"(?<![a-z])npu|(?<=is)npu|(?<=use)npu|ascend(?!ing)", re.IGNORECASE)
+# Source: “torch.distributed.init_process_group” (PyTorch documentation): “cuda:nccl,cpu:gloo” names several.
+_NCCL = re.compile(r"(?:^|[:,])nccl\b", re.IGNORECASE)
 _TORCH_HINT = text(
     "Use the NPU in its place (.npu(), torch.npu, “npu”), or import torch_npu.contrib.transfer_to_npu at the top."
 )
@@ -54,7 +56,9 @@ def _is_transferred(look: ScriptLook) -> bool:
 
 
 def _skipped(values: KnownValues, call_or_seen: SeenCall | Seen) -> bool:
-    return call_or_seen.around.is_tried or values.depends_on(call_or_seen.around, *_ASKED)
+    # Source: torch.cuda._lazy_init: AssertionError where PyTorch is built without CUDA, RuntimeError without a card.
+    is_handled = call_or_seen.around.handles("AssertionError", "RuntimeError")
+    return is_handled or values.depends_on(call_or_seen.around, *_ASKED)
 
 
 def _cuda(look: ScriptLook) -> Iterable[Fault]:
@@ -96,7 +100,7 @@ def _cuda_of(look: ScriptLook, view: SourceView, call: SeenCall) -> str:
     if isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "cuda" and call.name != "torch.cuda":
         return ".cuda()"
     device = _device(look.values(view), call)
-    return f"“{device}”" if device.startswith("cuda") else ""
+    return f"“{device}”" if device.startswith(("cuda", "torch.cuda.")) else ""
 
 
 def _device(values: KnownValues, call: SeenCall) -> str:
@@ -105,14 +109,14 @@ def _device(values: KnownValues, call: SeenCall) -> str:
         given = call_argument(call, (0,), ("device", "type"))
     elif call.method in ("load", "load_state_dict_from_url"):
         given = call.argument(None, "map_location")
+        places = values.of(given)
+        if isinstance(places, dict):
+            return next((one for one in places.values() if isinstance(one, str) and one.startswith("cuda")), "")
+    elif call.method in ("type", "set_default_tensor_type"):
+        given = call.argument(0)
     else:
         given = call.argument(None, "device")
-    if isinstance(given, ast.Call):
-        return ""  # told at that call
-    if isinstance(given, ast.Name) and any(isinstance(one.node, ast.Call) for one in
-                                           values.view.assigned.get(given.id, ())):  # fmt: skip
-        return ""
-    return values.beginning(given)
+    return values.beginning(given)  # of torch.device(…), which is told at that call, nothing is known
 
 
 def _nccl(look: ScriptLook) -> Iterable[Fault]:
@@ -122,7 +126,7 @@ def _nccl(look: ScriptLook) -> Iterable[Fault]:
     for view, call in look.calls("torch.distributed.init_process_group", "torch.distributed.new_group"):
         values = look.values(view)
         backend = values.whole(call_argument(call, (0,), ("backend",))) or ""
-        if backend.lower() == "nccl" and not _skipped(values, call):
+        if _NCCL.search(backend) and not _skipped(values, call):
             why = text("The backend nccl is of CUDA; NPUs have hccl.")
             yield at(RED, view, call.node, why, text('Use backend="hccl" and import torch_npu.'), TORCH_FIX)
 

@@ -21,8 +21,10 @@ _BY_ADDRESS = frozenset({
     "httpx.get", "wget.download", "torch.hub.load_state_dict_from_url", "torch.hub.download_url_to_file",
     "torch.utils.model_zoo.load_url", "torchvision.datasets.utils.download_url",
     "torchvision.datasets.utils.download_and_extract_archive", "tensorflow.keras.utils.get_file",
-    "keras.utils.get_file", "pandas.read_csv", "pandas.read_json", "six.moves.urllib.request.urlretrieve",
+    "keras.utils.get_file", "tensorflow_hub.load",
+    "tensorflow_hub.KerasLayer", "pandas.read_csv", "pandas.read_json", "six.moves.urllib.request.urlretrieve",
 })  # fmt: skip
+_BY_NAME = frozenset({"datasets.load_dataset", "evaluate.load", "sentence_transformers.SentenceTransformer"})
 _SESSIONS = frozenset({
     "requests.Session", "requests.session", "requests.sessions.Session", "httpx.Client", "urllib3.PoolManager",
 })  # fmt: skip
@@ -49,6 +51,10 @@ _FETCHES = re.compile(
     r"(?:^|[\s;&|(])(wget|curl|git\s+(?:clone|lfs|pull)|gdown|aria2c|kaggle|huggingface-cli\s+download)\b"
 )
 _PIP = re.compile(r"(?:^|[\s;&|(/])(?:pip3?|python3?\s+-m\s+pip|conda|apt|apt-get|yum)\s+(?:-\S+\s+)*install\b")
+_FAILS = (
+    "OSError", "IOError", "URLError", "HTTPError", "RequestException", "ConnectionError", "Timeout", "TimeoutError",
+    "CalledProcessError",
+)  # fmt: skip
 _INSIDE = re.compile(
     r"https?://(?:127\.|localhost|10\.|192\.168\.|0\.0\.0\.0|\[::1\]|169\.254\.|[^/]*\.?myhuaweicloud\.com)"
 )
@@ -61,7 +67,7 @@ _WHY = text("Nodes of the service do not reach the internet: {what} fails there 
 def _downloads(look: ScriptLook) -> Iterable[Fault]:
     for view, call in look.all_calls():
         what = _what(look, view, call)
-        if what is None or call.around.is_tried or look.values(view).depends_on(call.around, *_ASKED):
+        if what is None or call.around.handles(*_FAILS) or look.values(view).depends_on(call.around, *_ASKED):
             continue
         is_sure = look.job.reaches_internet is False and what[1]
         why = _WHY.with_fields(what=what[0])
@@ -74,7 +80,8 @@ def _what(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool
     """Its name, and whether it is sure to go out: some look on the disk first."""
     name, values = call.name, look.values(view)
     if name in _BY_ADDRESS:
-        address = values.beginning(call_argument(call, (0,), ("url", "origin", "filepath_or_buffer")))
+        given = call_argument(call, (0,), ("url", "origin", "filepath_or_buffer"))
+        address = values.beginning(_address_of(view, given))
         if address.startswith(("http://", "https://", "ftp://")) and not _INSIDE.match(address):
             return name, True
         return None
@@ -92,10 +99,15 @@ def _what(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool
     if _TORCH_MODEL.match(name):
         given = values.of(call_argument(call, (), ("pretrained", "weights", "weights_backbone", "pretrained_backbone")))
         node = call_argument(call, (), ("pretrained", "weights"))
-        is_asked = given is True or isinstance(given, str) or (node is not None and "Weights" in ast.unparse(node))
+        is_first = name.rpartition(".")[2].islower() and values.of(call.argument(0)) is True
+        is_asked = (
+            is_first or given is True or isinstance(given, str) or (node is not None and "Weights" in ast.unparse(node))
+        )
         return (name, False) if is_asked else None
-    if name == "timm.create_model" and values.of(call.argument(None, "pretrained")) is True:
+    if name == "timm.create_model" and values.of(call.argument(1, "pretrained")) is True:
         return name, False
+    if _is_model_by_name(view, call) and values.of(call.argument(0, "pretrained")) is True:
+        return "torchvision.models", False
     if name == "torch.hub.load":
         return (name, True) if values.of(call.argument(None, "source")) != "local" else None
     if _KERAS_DATA.match(name):
@@ -124,9 +136,24 @@ def _is_session(view: SourceView, call: SeenCall) -> bool:
     return any(isinstance(one, ast.Call) and view.name_of(one.func) in _SESSIONS for one in of)
 
 
+def _address_of(view: SourceView, given: ast.expr | None) -> ast.expr | None:
+    """Of a request that was made before, what it asks for."""
+    named = view.assigned.get(given.id, ()) if isinstance(given, ast.Name) else ()
+    for node in (given, *(one.node for one in named)):
+        if isinstance(node, ast.Call) and view.name_of(node.func) == "urllib.request.Request" and node.args:
+            return node.args[0]
+    return given
+
+
+def _is_model_by_name(view: SourceView, call: SeenCall) -> bool:
+    """`models.__dict__[arch](pretrained=True)`."""
+    func = call.node.func
+    return isinstance(func, ast.Subscript) and view.name_of(func.value) == "torchvision.models.__dict__"
+
+
 def _of_hub(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool] | None:
     """`from_pretrained` takes a folder or a name of the hub; a name has no dot or slash at its beginning."""
-    is_hub = call.method == "from_pretrained" or call.name in ("datasets.load_dataset", "evaluate.load")
+    is_hub = call.method == "from_pretrained" or call.name in _BY_NAME
     if not is_hub or _is_offline(look, view, call) or _is_defined_here(look, view, call):
         return None
     values = look.values(view)
@@ -162,6 +189,8 @@ def _is_offline(look: ScriptLook, view: SourceView, call: SeenCall) -> bool:
 
 def _command(look: ScriptLook, view: SourceView, call: SeenCall) -> str:
     values, first = look.values(view), call.argument(0, "args")
+    if isinstance(first, ast.Call) and view.name_of(first.func) == "shlex.split" and first.args:
+        first = first.args[0]
     if isinstance(first, ast.List | ast.Tuple):
         parts = [values.of(one) for one in first.elts]
         named = ["python" if _is_own_python(view, node) else part

@@ -271,6 +271,8 @@ class KnownValues(Constants[int]):
         if name.endswith("mps.is_available"):
             return False
         values = [UNKNOWN if isinstance(one, ast.Starred) else self.of(one, depth) for one in node.args]
+        if name == "pathlib.Path.home":
+            return "~"
         if name == "os.path.expanduser" and values:
             return values[0]
         if name in ("os.getenv", "os.environ.get") and values:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from traindeck.domain.texts import text
-from traindeck.services.scripts.rules.file_calls import FileCall, file_calls
+from traindeck.services.scripts.rules.file_calls import NOT_THERE, FileCall, file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
 
 # What a node has: “Overview of a Basic Image Package” and “Managing Environment Variables of a Training Container”
@@ -45,7 +45,7 @@ def is_of_here(look: ScriptLook, path: str) -> bool:
 def _opened(look: ScriptLook, one: FileCall) -> Fault | None:
     values = look.values(one.view)
     path = values.beginning(one.path)
-    if not is_of_here(look, path) or one.call.around.is_tried or values.depends_on(one.call.around, *_ASKED):
+    if not is_of_here(look, path) or one.call.around.handles(*NOT_THERE) or values.depends_on(one.call.around, *_ASKED):
         return None
     is_made = one.is_write and path.startswith("/") and not path.startswith("/root")
     why = text("“{path}” is a path of your own computer, which the job does not have.", path=path)

@@ -46,6 +46,10 @@ class Surroundings:
         """Whatever goes wrong is handled."""
         return bool(self.caught & _BROAD)
 
+    def handles(self, *names: str) -> bool:
+        """These exceptions are, or all of them."""
+        return self.is_tried or not self.caught.isdisjoint(names)
+
     @property
     def is_tried_import(self) -> bool:
         return bool(self.caught & _BROAD_IMPORT)
@@ -255,7 +259,8 @@ class _Walk:
         for item in node.items:
             self.visit(item.context_expr, around)
             if item.optional_vars is not None:
-                self._bind(item.optional_vars, None, around)
+                its = item.context_expr if isinstance(item.context_expr, ast.Call) else None
+                self._bind(item.optional_vars, its, around)
             call = item.context_expr
             if isinstance(call, ast.Call) and self.view.name_of(call.func) in ("contextlib.suppress", "suppress"):
                 names = {self.view.name_of(one).rpartition(".")[2] for one in call.args}

@@ -192,6 +192,12 @@ def test_rules_and_arguments_are_listed(traindeck: Traindeck, code: Path) -> Non
     assert [(one["name"], one["type"], one["default"]) for one in arguments] == [("lr", "float", 0.1)]
 
 
+def test_a_folder_without_arguments_is_named(traindeck: Traindeck, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code / "train.py").write_text("print('training')\n")
+    monkeypatch.chdir(code)
+    assert ". reads no arguments" in traindeck("doctor", ".", "--arguments").must_be(0).said
+
+
 @pytest.mark.parametrize("name", ["x" * 300 + ".py", "a/" * 3000 + "b.py", "train\0.py"])
 def test_a_shell_file_that_starts_what_no_folder_can_hold(tmp_path: Path, name: str) -> None:
     (tmp_path / "scripts").mkdir()

@@ -31,7 +31,7 @@ async def print_arguments(call: Call, path: Path) -> int:
     for limit in found.limits:
         call.output.note(say(limit))
     if not rows:
-        call.output.note(say("{file} reads no arguments that can be seen.", file=path.name))
+        call.output.note(say("{file} reads no arguments that can be seen.", file=path.name or path))
     elif not found.is_whole:
         call.output.note(say("There may be more: not all of them can be seen without running the script."))
     return DONE

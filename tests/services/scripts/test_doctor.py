@@ -36,6 +36,12 @@ def test_names_that_lead_to_names_are_followed_once() -> None:
     assert time.process_time() - began < 5
 
 
+@pytest.mark.parametrize(("count", "rules"), [(100, ["obs-path-opened"]), (101, [])])
+def test_a_name_that_is_given_very_many_values_stands_for_none(count: int, rules: list[str]) -> None:
+    """Each of them may ask for all the others: three thousand took minutes."""
+    assert found("place = 'obs://bucket/a'\n" * count + "open(place)\n") == rules
+
+
 @pytest.mark.parametrize("of", ["%s", "{}"])
 def test_of_a_long_text_that_is_known_in_part_only_the_beginning_is_kept(of: str) -> None:
     """Each that is filled in may be as long as is kept of a text: 20,000 of them were 200 MB, copied as often."""

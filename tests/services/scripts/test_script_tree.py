@@ -49,6 +49,14 @@ REACHED = {
         "run.sh",
         ("run.sh", "src/train.py", "src/nets.py"),
     ),
+    "command lines that are put together": (
+        {"boot.py": "import os, subprocess as sp, sys\nfrom pathlib import Path\nhere = Path(__file__).parent\n"
+         "sp.run([sys.executable, str(here / 'a.py')] + sys.argv[1:])\ncommand = 'python ' + 'b.py' + ' --lr 0.1'\n"
+         "os.system(command)\nos.system(f'bash {here}/c.sh')\nsp.call(['bash', os.path.join(here, 'in', 'd.sh')])",
+         "a.py": "", "b.py": "", "c.sh": "", "in/d.sh": "", "e.py": ""},
+        "boot.py",
+        ("boot.py", "a.py", "b.py", "c.sh", "in/d.sh"),
+    ),
     "the folder of a shell file, unquoted": (
         {"scripts/run.sh": "python $(dirname $0)/../src/train.py", "src/train.py": ""},
         "scripts/run.sh",

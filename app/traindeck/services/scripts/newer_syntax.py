@@ -42,6 +42,20 @@ def newer_syntax(module: ast.Module, text: str, version: tuple[int, int]) -> New
     return min(found, default=None)
 
 
+def beginning_of(said: str, module: ast.Module, text: str) -> int | None:
+    """The line of what our Python tells of only once it has read the whole of it."""
+    lines = text.encode("utf-8", "replace").splitlines()
+    for node in ast.walk(module):
+        match node:
+            case ast.Match() if said.startswith("Pattern matching"):
+                return node.lineno
+            case ast.TryStar(handlers=[first, *_]) if said.startswith("Exception groups"):
+                return first.lineno
+            case ast.With() | ast.AsyncWith() if said.startswith("Parenthesized") and _is_parenthesized(node, lines):
+                return node.lineno
+    return None
+
+
 def _found(module: ast.Module, lines: list[bytes], version: tuple[int, int]) -> Iterator[NewerSyntax]:
     for node in ast.walk(module):
         match node:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from traindeck.services.scripts.imports import LocalImport, local_imports
-from traindeck.services.scripts.newer_syntax import newer_syntax
+from traindeck.services.scripts.newer_syntax import beginning_of, newer_syntax
 
 MOST_BYTES = 512 * 1024
 """Reading a larger one would hold up everything else in this program."""
@@ -172,7 +172,9 @@ def _parsed(words: str, encoding: str, version: PythonVersion | None) -> ParsedS
             warnings.simplefilter("ignore")  # about escapes and comparisons, which fail nothing
             tree = _tree(words, version)
     except SyntaxError as error:
-        return ParsedSource(words, encoding, _mended(words), SourceFault.SYNTAX, str(error.msg), error.lineno)
+        mended = _mended(words)
+        line = beginning_of(error.msg, mended, words) if mended is not None else None
+        return ParsedSource(words, encoding, mended, SourceFault.SYNTAX, str(error.msg), line or error.lineno)
     except (RecursionError, MemoryError, ValueError):
         return ParsedSource(words, encoding, fault=SourceFault.TOO_DEEP)
     newer = newer_syntax(tree, words, version) if version is not None else None

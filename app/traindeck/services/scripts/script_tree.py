@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ MOST_SECONDS = 5.0
 _MOST_KEPT_LETTERS = 4 << 20
 _MOST_CONFIG_BYTES = 256 * 1024
 _MODULES = (".py", ".pyw")
+_REQUIRED = re.compile(r"^[ \t]*(?:-r|--requirement)[ \t=]*([^\s#]+)", re.MULTILINE)
 _READ = (*_MODULES, ".sh", *CONFIGS)
 
 
@@ -109,6 +111,14 @@ class ScriptTree:
         reached = set(self.reached)
         others = (path for path in self.files if path not in reached)
         return tuple(found for path in (*self.reached, *others) if (found := self.files[path]).is_understood)
+
+    @property
+    def requirement_files(self) -> tuple[ScriptFile, ...]:
+        """The lists of packages, and those that they name in turn."""
+        return tuple(self.files[path] for path in reached_from(REQUIREMENT_NAMES, self.files, self._named_by))
+
+    def _named_by(self, path: str) -> Iterator[str]:
+        return required_files(self.files[path].text, path)
 
     @property
     def requirements(self) -> str:
@@ -247,9 +257,7 @@ def read_scripts(
     reading.started[boot] = None
     reading.roots.update(dict.fromkeys(_roots(boot)))
     reached = reached_from([boot], there, lambda path: _needed_by(reading, path, there))
-    for name in REQUIREMENT_NAMES:
-        if name in there:
-            reading.file(name, is_needed=True)
+    reached_from(REQUIREMENT_NAMES, there, lambda path: _required_by(reading, path))
     if others and isinstance(there, frozenset):
         for name in sorted(filter(is_read, there), key=lambda name: (not name.endswith(_MODULES), name)):
             reading.file(name, is_needed=False)
@@ -260,6 +268,17 @@ def read_scripts(
     configs = frozenset(path for path in reading.configs if path in files)
     limits, roots = tuple(reading.limits()), tuple(reading.roots)
     return ScriptTree(boot, files, reached, version, limits, started, configs, roots, listed)
+
+
+def required_files(words: str, path: str) -> Iterator[str]:
+    """Further lists that a list of packages takes in."""
+    for name in _REQUIRED.findall(words):
+        yield posixpath.normpath(folder_of(path) + name)
+
+
+def _required_by(reading: _Reading, path: str) -> Iterator[str]:
+    found = reading.file(path, is_needed=True)
+    return iter(()) if found is None else required_files(found.text, path)
 
 
 def _first_found(wanted: LocalImport, path: str, roots: Iterable[str], there: Container[str]) -> Iterator[str]:

@@ -12,14 +12,17 @@ from traindeck.services.scripts.imports import folder_of
 
 CONFIGS = (".yaml", ".yml", ".json")
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "{", "}", "then", "do", "else", "!", "if", "while"})
+_ANY = "$X"
+"""Of a command line in Python what is not known, as a shell would write it."""
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_0-9]+\}?/?")
 _OWN_FOLDER = re.compile(r"\$\(\s*(?:pwd|dirname\s[^()`]*)\)|`\s*(?:pwd|dirname\s[^`]*)`")
 _GONE_TO = re.compile(r"\$\(\s*cd\s+([^()&;|]+?)\s*(?:&&|;)\s*pwd[^()]*\)")
 _STARTERS = frozenset({
-    "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
-    "subprocess.Popen", "subprocess.getoutput", "run", "call", "check_call", "check_output", "Popen", "system",
-    "runpy.run_path", "run_path", "os.execv", "os.execvp", "os.execl", "os.execlp",
+    "system", "popen", "run", "call", "check_call", "check_output", "Popen", "getoutput", "run_path", "execv", "execvp",
+    "execl", "execlp",
 })  # fmt: skip
+"""By the last part of the name: modules are imported under names of all kinds."""
+_MOST_VALUES = 20
 
 
 def started_by_shell(words: str, path: str) -> Iterator[str]:
@@ -53,8 +56,26 @@ def started_by_python(module: ast.Module, path: str) -> Iterator[str]:
     """Command lines that are written out in calls which start something."""
     folders = ["", folder_of(path)]
     for node in ast.walk(module):
-        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in _STARTERS:
-            yield from _of_command(_words(node.args), folders)
+        if isinstance(node, ast.Call) and node.args and _last_name(node.func) in _STARTERS:
+            written = node.args[0]
+            commands = [written]
+            if isinstance(written, ast.Name):
+                commands = _values_of(written.id, module)
+            for command in commands:
+                yield from _of_command(_words([command, *node.args[1:]]), folders)
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _values_of(name: str, module: ast.Module) -> list[ast.expr]:
+    """What a command line that has a name of its own may be."""
+    found = [
+        node.value for node in ast.walk(module)
+        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
+    ]  # fmt: skip
+    return found[:_MOST_VALUES]
 
 
 def _words(values: list[ast.expr]) -> list[str]:
@@ -65,10 +86,40 @@ def _words(values: list[ast.expr]) -> list[str]:
         elif isinstance(value, ast.List | ast.Tuple):
             found += [word for each in value.elts for word in _words([each]) or ["?"]]
         elif isinstance(value, ast.JoinedStr):
-            found += _split("".join(str(p.value) if isinstance(p, ast.Constant) else "?" for p in value.values))
+            found += _split("".join(str(p.value) if isinstance(p, ast.Constant) else _ANY for p in value.values))
         elif isinstance(value, ast.Attribute) and value.attr == "executable":
             found.append("python")
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            found += _sum(value)
+        elif (place := _path_words(value)) != _ANY:
+            found.append(place)
     return found
+
+
+def _sum(value: ast.BinOp) -> list[str]:
+    """Of lists the words of both; of texts one text."""
+    parts: list[ast.expr] = []
+    while isinstance(value.left, ast.BinOp) and isinstance(value.left.op, ast.Add):
+        parts.append(value.right)
+        value = value.left
+    parts = [value.left, value.right, *reversed(parts)]
+    if any(isinstance(part, ast.List | ast.Tuple) for part in parts):
+        return [word for part in parts for word in _words([part])]
+    known = (part.value if isinstance(part, ast.Constant) else _ANY for part in parts)
+    return _split("".join(str(part) for part in known))
+
+
+def _path_words(value: ast.expr) -> str:
+    """A path put together from parts: what is not known of it stands there as a variable."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return value.value
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+        return f"{_path_words(value.left)}/{_path_words(value.right)}"
+    if isinstance(value, ast.Call) and _last_name(value.func) == "join":
+        return "/".join(_path_words(part) for part in value.args)
+    if isinstance(value, ast.Call) and _last_name(value.func) in ("str", "Path", "fspath", "abspath") and value.args:
+        return _path_words(value.args[0])
+    return _ANY
 
 
 def _of_command(command: list[str], folders: list[str]) -> Iterator[str]:

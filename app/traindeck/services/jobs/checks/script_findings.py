@@ -32,6 +32,7 @@ _TITLES = {
     "packages": text("Imported packages"),
     "ascend": text("Accelerator"),
     "many-cards": text("Several cards"),
+    "newer-python": text("Python of the engine"),
     "local-paths": text("Paths in the script"),
     "interactive": text("Unattended run"),
     "results": text("Results"),

@@ -10,6 +10,7 @@ from traindeck.services.scripts.rules import (
     downloads,
     interactive,
     local_paths,
+    newer_python,
     obs_paths,
     packages,
     results,
@@ -21,6 +22,7 @@ from traindeck.services.scripts.rules.frame import ScriptRule
 
 RULES: tuple[ScriptRule, ...] = (
     *syntax.RULES,
+    *newer_python.RULES,
     *channels.RULES,
     *obs_paths.RULES,
     *copies.RULES,

@@ -20,6 +20,9 @@ _HARMLESS = frozenset({
     "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats",
 })  # fmt: skip
 _AMP = "torch.cuda.amp."
+# Source: “torch.amp” (PyTorch documentation): for a device that is not there, autocast and GradScaler do nothing.
+_AMP_OF_DEVICE = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler"})
+_INSTALLED = ("find_spec", "available", "installed", "has_", "have_")
 _CUDA_ONLY = frozenset({
     "cupy", "pycuda", "tensorrt", "torch_tensorrt", "torch2trt", "nvidia", "pynvml", "flash_attn", "xformers",
     "bitsandbytes", "triton", "MinkowskiEngine", "spconv", "cuml", "cudf", "nvidia_smi", "auto_gptq", "cuda",
@@ -30,6 +33,8 @@ _SET_CONTEXT = frozenset({
 })  # fmt: skip
 # Neither “input” nor “ascending” speaks of NPUs.
 _NPU = re.compile(r"(?<![a-z])npu|(?<=is)npu|(?<=use)npu|ascend(?!ing)", re.IGNORECASE)
+# Source: “torch.distributed.init_process_group” (PyTorch documentation): “cuda:nccl,cpu:gloo” names several.
+_NCCL = re.compile(r"(?:^|[:,])nccl\b", re.IGNORECASE)
 _TORCH_HINT = text(
     "Use the NPU in its place (.npu(), torch.npu, “npu”), or import torch_npu.contrib.transfer_to_npu at the top."
 )
@@ -51,7 +56,9 @@ def _is_transferred(look: ScriptLook) -> bool:
 
 
 def _skipped(values: KnownValues, call_or_seen: SeenCall | Seen) -> bool:
-    return call_or_seen.around.is_tried or values.depends_on(call_or_seen.around, *_ASKED)
+    # Source: torch.cuda._lazy_init: AssertionError where PyTorch is built without CUDA, RuntimeError without a card.
+    is_handled = call_or_seen.around.handles("AssertionError", "RuntimeError")
+    return is_handled or values.depends_on(call_or_seen.around, *_ASKED)
 
 
 def _cuda(look: ScriptLook) -> Iterable[Fault]:
@@ -64,16 +71,26 @@ def _cuda(look: ScriptLook) -> Iterable[Fault]:
             is_lightning = call.name in _LIGHTNING
             hint = _LIGHTNING_HINT if is_lightning else _TORCH_HINT
             yield at(RED, view, call.node, why, hint, "" if is_lightning else TORCH_FIX)
-    for view, name, seen in look.attributes("torch.cuda."):
+    for view, name, seen in _of_cuda_module(look):
         rest = name.removeprefix("torch.cuda.")
         if rest.partition(".")[0] in _HARMLESS or _skipped(look.values(view), seen):
             continue
-        if name.startswith(_AMP):
+        if name.startswith(_AMP) or name in _AMP_OF_DEVICE:
             why = text("{what} does nothing without CUDA: the training runs in full precision.", what=name)
             yield at(AMBER, view, seen.node, why, text("Use torch.npu.amp in its place."), TORCH_FIX)
         elif rest.partition(".")[0] not in ("amp", "nn"):
             why = text("{what} needs CUDA, and this specification has NPUs.", what=name)
             yield at(RED, view, seen.node, why, _TORCH_HINT, TORCH_FIX)
+
+
+def _of_cuda_module(look: ScriptLook) -> Iterator[tuple[SourceView, str, Seen]]:
+    """What is used of torch.cuda: by its whole name, or called by the name it was imported under."""
+    yield from look.attributes("torch.cuda.")
+    for view, call in look.all_calls():
+        is_imported = isinstance(call.node.func, ast.Name) and call.name.startswith("torch.cuda.")
+        of_device = call.name in _AMP_OF_DEVICE and call_argument(call, (0,), ("device_type", "device"))
+        if is_imported or (of_device and look.values(view).beginning(of_device).startswith("cuda")):
+            yield view, call.name, Seen(call.node, call.around)
 
 
 def _cuda_of(look: ScriptLook, view: SourceView, call: SeenCall) -> str:
@@ -83,7 +100,7 @@ def _cuda_of(look: ScriptLook, view: SourceView, call: SeenCall) -> str:
     if isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "cuda" and call.name != "torch.cuda":
         return ".cuda()"
     device = _device(look.values(view), call)
-    return f"“{device}”" if device.startswith("cuda") else ""
+    return f"“{device}”" if device.startswith(("cuda", "torch.cuda.")) else ""
 
 
 def _device(values: KnownValues, call: SeenCall) -> str:
@@ -92,14 +109,14 @@ def _device(values: KnownValues, call: SeenCall) -> str:
         given = call_argument(call, (0,), ("device", "type"))
     elif call.method in ("load", "load_state_dict_from_url"):
         given = call.argument(None, "map_location")
+        places = values.of(given)
+        if isinstance(places, dict):
+            return next((one for one in places.values() if isinstance(one, str) and one.startswith("cuda")), "")
+    elif call.method in ("type", "set_default_tensor_type"):
+        given = call.argument(0)
     else:
         given = call.argument(None, "device")
-    if isinstance(given, ast.Call):
-        return ""  # told at that call
-    if isinstance(given, ast.Name) and any(isinstance(one.node, ast.Call) for one in
-                                           values.view.assigned.get(given.id, ())):  # fmt: skip
-        return ""
-    return values.beginning(given)
+    return values.beginning(given)  # of torch.device(…), which is told at that call, nothing is known
 
 
 def _nccl(look: ScriptLook) -> Iterable[Fault]:
@@ -109,7 +126,7 @@ def _nccl(look: ScriptLook) -> Iterable[Fault]:
     for view, call in look.calls("torch.distributed.init_process_group", "torch.distributed.new_group"):
         values = look.values(view)
         backend = values.whole(call_argument(call, (0,), ("backend",))) or ""
-        if backend.lower() == "nccl" and not _skipped(values, call):
+        if _NCCL.search(backend) and not _skipped(values, call):
             why = text("The backend nccl is of CUDA; NPUs have hccl.")
             yield at(RED, view, call.node, why, text('Use backend="hccl" and import torch_npu.'), TORCH_FIX)
 
@@ -130,7 +147,7 @@ def _packages(look: ScriptLook) -> Iterable[Fault]:
         return
     for view, name, seen in imported(look):
         top = name.partition(".")[0]
-        if seen.around.is_tried_import or seen.around.is_fallback or _skipped(look.values(view), seen):
+        if is_optional(look, view, seen) or _skipped(look.values(view), seen):
             continue
         if top == "apex":
             why = text("apex is built for CUDA; the one of NPUs is another package, which engines need not have.")
@@ -142,17 +159,24 @@ def _packages(look: ScriptLook) -> Iterable[Fault]:
             )
 
 
+def is_optional(look: ScriptLook, view: SourceView, seen: Seen) -> bool:
+    """An import that the script can do without: tried, or asked for first."""
+    around = seen.around
+    return around.is_tried_import or around.is_fallback or look.values(view).depends_on(around, *_INSTALLED)
+
+
 def imported(look: ScriptLook) -> Iterator[tuple[SourceView, str, Seen]]:
     """All that is imported, but for what lies beside."""
     for view in look.views:
         for seen in view.imports:
             if look.is_idle(view, seen.around):
                 continue
-            if isinstance(seen.node, ast.Import):
-                for one in seen.node.names:
-                    yield view, one.name, seen
-            elif isinstance(seen.node, ast.ImportFrom) and not seen.node.level and seen.node.module:
-                yield view, seen.node.module, seen
+            names = [one.name for one in seen.node.names] if isinstance(seen.node, ast.Import) else []
+            if isinstance(seen.node, ast.ImportFrom) and not seen.node.level and seen.node.module:
+                names = [seen.node.module]
+            for name in names:
+                if not look.is_own(name, view.path):
+                    yield view, name, seen
 
 
 def _device_target(look: ScriptLook) -> Iterable[Fault]:
@@ -198,7 +222,7 @@ def _npu_elsewhere(look: ScriptLook) -> Iterable[Fault]:
     if look.job.flavor_kind not in (AcceleratorKind.GPU, AcceleratorKind.CPU):
         return
     for view, name, seen in imported(look):
-        is_handled = seen.around.is_tried_import or seen.around.is_fallback or _skipped(look.values(view), seen)
+        is_handled = is_optional(look, view, seen) or _skipped(look.values(view), seen)
         if name.partition(".")[0] in OF_NPUS and not is_handled:
             why = text("{package} is for NPUs, and this specification has none.", package=name)
             hint = text("Select a specification with Ascend, or import it inside try … except ImportError.")

@@ -26,6 +26,8 @@ _OTHERS = text("Define them in the script, or let it pass over what it does not 
 # Source: “Hydra's command line flags” and “Basic Override syntax” (hydra.cc): name=value; other options are its own.
 _HYDRA = "hydra.main"
 _GROUP = "click.group"
+_BY_NAME = frozenset({"vars", "getattr", "asdict", "__dict__"})
+"""What reads an argument by its name as a text: `vars(args)["data_url"]`."""
 _OF_HYDRA = text("Hydra takes name=value without dashes: start it by a boot file of your own that passes them on so.")
 _OF_RESULTS = ("out", "save", "ckpt", "checkpoint", "log", "result", "project", "work_dir", "model_dir", "url")
 _DATACLASSES = "parse_args_into_dataclasses"
@@ -146,7 +148,8 @@ def _is_read(look: ScriptLook, channel: Channel) -> bool:
     if channel.access is ChannelAccess.PARAMETER:
         argument = look.arguments.named(name)
         if argument is not None:
-            return (argument.dest or argument.name.replace("-", "_")) in look.words
+            dest = argument.dest or argument.name.replace("-", "_")
+            return dest in look.words or (dest in look.all_texts and bool(look.words & _BY_NAME))
         return name in look.words or any(name in words for words in look.all_texts)
     return any(name in words for words in look.all_texts)
 

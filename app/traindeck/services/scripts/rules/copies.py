@@ -10,7 +10,7 @@ from traindeck.domain.texts import text
 from traindeck.services.scripts.rules.call_names import MOX_FILES, MOX_FOLDERS
 from traindeck.services.scripts.rules.file_calls import FileCall, file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
-from traindeck.services.scripts.rules.known_values import call_argument
+from traindeck.services.scripts.rules.known_values import INPUTS, call_argument
 from traindeck.services.scripts.rules.source_view import SeenCall, SourceView
 
 _SCRATCH = ("/cache", "/tmp", "/home/work", "/home/ma-user/work")
@@ -24,6 +24,8 @@ class _Copy:
     source: str
     to: str
     is_folder: bool
+    sent: str
+    """Of an input the name of its folder in OBS, which the folder on the node does not have; one may be inside."""
 
 
 def _copied(look: ScriptLook) -> Iterable[Fault]:
@@ -41,15 +43,17 @@ def _missed(one: FileCall, path: str, copies: list[_Copy], written: set[str]) ->
     if any(_is_in(path, folder) for folder in written):
         return
     for copy in copies:
-        named = posixpath.join(copy.to, posixpath.basename(copy.source.rstrip("/")))
-        if copy.is_folder and copy.source and _is_in(path, named) and named != copy.to:
-            why = text(
-                "copy_parallel puts what is in “{source}” into “{to}”, without a folder “{name}”; here it is "
-                "looked for in “{path}”.", source=copy.source, to=copy.to, name=posixpath.basename(named), path=path,
-            )  # fmt: skip
-            hint = text("Copy to “{named}”, or read from “{to}”.", named=named, to=copy.to)
-            yield at(RED, one.view, one.call.node, why, hint)
-            return
+        for name, level in ((posixpath.basename(copy.source.rstrip("/")), RED), (copy.sent, AMBER)):
+            named = posixpath.join(copy.to, name)
+            is_filled = any(_is_in(path, other.to) and _is_in(other.to, named) for other in copies)
+            if copy.is_folder and name and _is_in(path, named) and named != copy.to and not is_filled:
+                why = text(
+                    "copy_parallel puts what is in “{source}” into “{to}”, without a folder “{name}”; here it is "
+                    "looked for in “{path}”.", source=copy.source, to=copy.to, name=name, path=path,
+                )  # fmt: skip
+                hint = text("Copy to “{named}”, or read from “{to}”.", named=named, to=copy.to)
+                yield at(level, one.view, one.call.node, why, hint)
+                return
     if any(not copy.to or _is_in(path, copy.to) for copy in copies):
         return
     where = ", ".join(dict.fromkeys(copy.to for copy in copies))
@@ -65,7 +69,9 @@ def _copies(look: ScriptLook) -> Iterator[_Copy]:
             source = values.beginning(call_argument(call, (0,), ("src_url", "file_path")))
             to = values.whole(call_argument(call, (1,), ("dst_url", "dst_path"))) or ""
             if not to.startswith(("obs:", "s3:")):
-                yield _Copy(view, call, source, _plain(to), call.name in MOX_FOLDERS)
+                sent = next((one.place for one in look.job.inputs if source == INPUTS + one.name), "")
+                name = posixpath.basename(sent.rstrip("/"))
+                yield _Copy(view, call, source, _plain(to), call.name in MOX_FOLDERS, name)
 
 
 def _written(look: ScriptLook) -> Iterator[str]:

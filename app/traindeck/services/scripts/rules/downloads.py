@@ -21,8 +21,14 @@ _BY_ADDRESS = frozenset({
     "httpx.get", "wget.download", "torch.hub.load_state_dict_from_url", "torch.hub.download_url_to_file",
     "torch.utils.model_zoo.load_url", "torchvision.datasets.utils.download_url",
     "torchvision.datasets.utils.download_and_extract_archive", "tensorflow.keras.utils.get_file",
-    "keras.utils.get_file", "pandas.read_csv", "pandas.read_json", "six.moves.urllib.request.urlretrieve",
+    "keras.utils.get_file", "tensorflow_hub.load",
+    "tensorflow_hub.KerasLayer", "pandas.read_csv", "pandas.read_json", "six.moves.urllib.request.urlretrieve",
 })  # fmt: skip
+_BY_NAME = frozenset({"datasets.load_dataset", "evaluate.load", "sentence_transformers.SentenceTransformer"})
+_SESSIONS = frozenset({
+    "requests.Session", "requests.session", "requests.sessions.Session", "httpx.Client", "urllib3.PoolManager",
+})  # fmt: skip
+_SESSION_METHODS = frozenset({"get", "post", "head", "request"})
 _ALWAYS = frozenset({
     "gdown.download", "nltk.download", "huggingface_hub.snapshot_download", "huggingface_hub.hf_hub_download",
     "sklearn.datasets.fetch_openml", "sklearn.datasets.fetch_20newsgroups", "sklearn.datasets.fetch_california_housing",
@@ -45,6 +51,10 @@ _FETCHES = re.compile(
     r"(?:^|[\s;&|(])(wget|curl|git\s+(?:clone|lfs|pull)|gdown|aria2c|kaggle|huggingface-cli\s+download)\b"
 )
 _PIP = re.compile(r"(?:^|[\s;&|(/])(?:pip3?|python3?\s+-m\s+pip|conda|apt|apt-get|yum)\s+(?:-\S+\s+)*install\b")
+_FAILS = (
+    "OSError", "IOError", "URLError", "HTTPError", "RequestException", "ConnectionError", "Timeout", "TimeoutError",
+    "CalledProcessError",
+)  # fmt: skip
 _INSIDE = re.compile(
     r"https?://(?:127\.|localhost|10\.|192\.168\.|0\.0\.0\.0|\[::1\]|169\.254\.|[^/]*\.?myhuaweicloud\.com)"
 )
@@ -57,7 +67,7 @@ _WHY = text("Nodes of the service do not reach the internet: {what} fails there 
 def _downloads(look: ScriptLook) -> Iterable[Fault]:
     for view, call in look.all_calls():
         what = _what(look, view, call)
-        if what is None or call.around.is_tried or look.values(view).depends_on(call.around, *_ASKED):
+        if what is None or call.around.handles(*_FAILS) or look.values(view).depends_on(call.around, *_ASKED):
             continue
         is_sure = look.job.reaches_internet is False and what[1]
         why = _WHY.with_fields(what=what[0])
@@ -70,10 +80,15 @@ def _what(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool
     """Its name, and whether it is sure to go out: some look on the disk first."""
     name, values = call.name, look.values(view)
     if name in _BY_ADDRESS:
-        address = values.beginning(call_argument(call, (0,), ("url", "origin", "filepath_or_buffer")))
+        given = call_argument(call, (0,), ("url", "origin", "filepath_or_buffer"))
+        address = values.beginning(_address_of(view, given))
         if address.startswith(("http://", "https://", "ftp://")) and not _INSIDE.match(address):
             return name, True
         return None
+    if call.method in _SESSION_METHODS and _is_session(view, call):
+        place = 1 if call.method == "request" else 0
+        address = values.beginning(call_argument(call, (place,), ("url",)))
+        return (call.method, True) if address.startswith("http") and not _INSIDE.match(address) else None
     if name in _ALWAYS:
         return name, True
     if name in _SHELL:
@@ -84,10 +99,15 @@ def _what(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool
     if _TORCH_MODEL.match(name):
         given = values.of(call_argument(call, (), ("pretrained", "weights", "weights_backbone", "pretrained_backbone")))
         node = call_argument(call, (), ("pretrained", "weights"))
-        is_asked = given is True or isinstance(given, str) or (node is not None and "Weights" in ast.unparse(node))
+        is_first = name.rpartition(".")[2].islower() and values.of(call.argument(0)) is True
+        is_asked = (
+            is_first or given is True or isinstance(given, str) or (node is not None and "Weights" in ast.unparse(node))
+        )
         return (name, False) if is_asked else None
-    if name == "timm.create_model" and values.of(call.argument(None, "pretrained")) is True:
+    if name == "timm.create_model" and values.of(call.argument(1, "pretrained")) is True:
         return name, False
+    if _is_model_by_name(view, call) and values.of(call.argument(0, "pretrained")) is True:
+        return "torchvision.models", False
     if name == "torch.hub.load":
         return (name, True) if values.of(call.argument(None, "source")) != "local" else None
     if _KERAS_DATA.match(name):
@@ -105,10 +125,36 @@ def _what(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool
     return _of_hub(look, view, call)
 
 
+def _is_session(view: SourceView, call: SeenCall) -> bool:
+    """A method of what stands for several requests."""
+    func = call.node.func
+    if not isinstance(func, ast.Attribute):
+        return False
+    of = [func.value]
+    if isinstance(func.value, ast.Name | ast.Attribute):
+        of = [one.node for one in view.assigned.get(ast.unparse(func.value), ()) if isinstance(one.node, ast.expr)]
+    return any(isinstance(one, ast.Call) and view.name_of(one.func) in _SESSIONS for one in of)
+
+
+def _address_of(view: SourceView, given: ast.expr | None) -> ast.expr | None:
+    """Of a request that was made before, what it asks for."""
+    named = view.assigned.get(given.id, ()) if isinstance(given, ast.Name) else ()
+    for node in (given, *(one.node for one in named)):
+        if isinstance(node, ast.Call) and view.name_of(node.func) == "urllib.request.Request" and node.args:
+            return node.args[0]
+    return given
+
+
+def _is_model_by_name(view: SourceView, call: SeenCall) -> bool:
+    """`models.__dict__[arch](pretrained=True)`."""
+    func = call.node.func
+    return isinstance(func, ast.Subscript) and view.name_of(func.value) == "torchvision.models.__dict__"
+
+
 def _of_hub(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bool] | None:
     """`from_pretrained` takes a folder or a name of the hub; a name has no dot or slash at its beginning."""
-    is_hub = call.method == "from_pretrained" or call.name in ("datasets.load_dataset", "evaluate.load")
-    if not is_hub or _is_offline(look, view, call):
+    is_hub = call.method == "from_pretrained" or call.name in _BY_NAME
+    if not is_hub or _is_offline(look, view, call) or _is_defined_here(look, view, call):
         return None
     values = look.values(view)
     name = values.of(call_argument(call, (0,), ("pretrained_model_name_or_path", "path")))
@@ -121,6 +167,19 @@ def _of_hub(look: ScriptLook, view: SourceView, call: SeenCall) -> tuple[str, bo
     return None if is_path or is_file_kind or is_there else (f"{called}(“{name}”)", True)
 
 
+def _is_defined_here(look: ScriptLook, view: SourceView, call: SeenCall) -> bool:
+    """A class of the code folder with a method of its own: what that one fetches is told there."""
+    func = call.node.func
+    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
+        return False
+    name = ast.unparse(func.value)
+    place = look.neighbours.defined(view, name)
+    found = view.defined.get(name) if place is None else place.view.defined.get(place.name)
+    return isinstance(found, ast.ClassDef) and any(
+        isinstance(one, ast.FunctionDef) and one.name == func.attr for one in found.body
+    )
+
+
 def _is_offline(look: ScriptLook, view: SourceView, call: SeenCall) -> bool:
     values = look.values(view)
     return values.of(call.argument(None, "local_files_only")) is True or any(
@@ -130,6 +189,8 @@ def _is_offline(look: ScriptLook, view: SourceView, call: SeenCall) -> bool:
 
 def _command(look: ScriptLook, view: SourceView, call: SeenCall) -> str:
     values, first = look.values(view), call.argument(0, "args")
+    if isinstance(first, ast.Call) and view.name_of(first.func) == "shlex.split" and first.args:
+        first = first.args[0]
     if isinstance(first, ast.List | ast.Tuple):
         parts = [values.of(one) for one in first.elts]
         named = ["python" if _is_own_python(view, node) else part

@@ -87,6 +87,9 @@ RESULTS = frozenset({
 """What leaves something that somebody wants."""
 
 
+NOT_THERE = ("OSError", "IOError", "FileNotFoundError", "EnvironmentError")
+
+
 @dataclass(frozen=True, slots=True)
 class FileCall:
     """A call that opens something by a path."""

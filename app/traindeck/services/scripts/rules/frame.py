@@ -11,6 +11,7 @@ from traindeck.domain.jobs.checks import CheckLevel
 from traindeck.domain.scripts.arguments import ScriptArgument, ScriptArguments
 from traindeck.domain.scripts.script_job import ScriptJob
 from traindeck.domain.texts import Text
+from traindeck.services.scripts.imports import LocalImport
 from traindeck.services.scripts.reading.values import UNKNOWN
 from traindeck.services.scripts.rules.known_values import ArgumentDefault, KnownValues, availability
 from traindeck.services.scripts.rules.neighbours import Neighbours
@@ -110,8 +111,12 @@ class ScriptLook:
 
     def view(self, path: str) -> SourceView:
         if path not in self._views:
-            self._views[path] = SourceView.of(self.tree.files[path])
+            self._views[path] = SourceView.of(self.tree.files[path], lambda name: self.is_own(name, path))
         return self._views[path]
+
+    def is_own(self, module: str, importer: str) -> bool:
+        """Its file lies in the code folder and is what Python finds, whatever is installed under that name."""
+        return self.tree.module_of(LocalImport(module), importer) not in (None, importer)
 
     @cached_property
     def modules(self) -> frozenset[str]:

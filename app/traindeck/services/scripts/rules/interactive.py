@@ -26,7 +26,7 @@ _SAVE = text("Save the picture into the output instead, for example with plt.sav
 def _calls(look: ScriptLook) -> Iterable[Fault]:
     for view, call in look.all_calls():
         values = look.values(view)
-        if call.around.is_tried or values.depends_on(call.around, *_ASKED):
+        if call.around.handles("EOFError") or values.depends_on(call.around, *_ASKED):
             continue
         if call.name in _TYPED:
             yield at(RED, view, call.node, _TYPED[call.name], _PARAMETERS)

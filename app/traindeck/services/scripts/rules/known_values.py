@@ -26,6 +26,8 @@ from traindeck.services.scripts.rules.neighbours import Defined, Neighbours
 from traindeck.services.scripts.rules.source_view import FunctionNode, Guard, SeenCall, SourceView, Surroundings
 
 _DEEPEST = 12
+_MOST_VALUES = 100
+"""Of one name in one file; each of them may ask for all the others."""
 INPUTS = "/home/ma-user/modelarts/inputs/"
 OUTPUTS = "/home/ma-user/modelarts/outputs/"
 _BUILTINS = frozenset({"str", "bool", "int", "float", "len", "min", "max"})
@@ -101,7 +103,7 @@ class KnownValues(Constants[int]):
                 words.add(node.id.lower())
                 if depth and node.id not in names:
                     names.add(node.id)
-                    for seen in self.view.assigned.get(node.id, ()):
+                    for seen in self.view.assigned.get(node.id, ())[:_MOST_VALUES]:
                         self._add_words(seen.node, words, names, depth - 1)
 
     def depends_on(self, around: Surroundings, *parts: str) -> bool:
@@ -184,7 +186,10 @@ class KnownValues(Constants[int]):
 
     def _assigned(self, name: str, depth: int) -> Any:
         """Of several assignments, those on ways that are never gone do not count."""
-        seen = [one for one in self.view.assigned.get(name, ()) if not self.is_dead(one.around)]
+        several = self.view.assigned.get(name, ())
+        if len(several) > _MOST_VALUES:
+            return UNKNOWN
+        seen = [one for one in several if not self.is_dead(one.around)]
         values = [self.of(one.node, depth) for one in seen]
         place = self.neighbours.defined(self.view, name)
         if place is not None:
@@ -266,6 +271,10 @@ class KnownValues(Constants[int]):
         if name.endswith("mps.is_available"):
             return False
         values = [UNKNOWN if isinstance(one, ast.Starred) else self.of(one, depth) for one in node.args]
+        if name == "pathlib.Path.home":
+            return "~"
+        if name == "os.path.expanduser" and values:
+            return values[0]
         if name in ("os.getenv", "os.environ.get") and values:
             known = self._variable(values[0]) if isinstance(values[0], str) else UNKNOWN
             return None if values[0] == "DISPLAY" else known

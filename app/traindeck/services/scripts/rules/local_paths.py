@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from traindeck.domain.texts import text
-from traindeck.services.scripts.rules.file_calls import FileCall, file_calls
+from traindeck.services.scripts.rules.file_calls import NOT_THERE, FileCall, file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
 
 # What a node has: “Overview of a Basic Image Package” and “Managing Environment Variables of a Training Container”
 # (ModelArts) name these homes.
 _THERE = ("/home/ma-user", "/home/work", "/home/modelarts")
 _HERE = re.compile(
-    r"[A-Za-z]:[\\/](?![\\/])|\\\\[\w.-]+\\|/home/\w|/Users/\w|/mnt/[a-z]/|/root/|~[\\/]|/media/\w|/Volumes/\w"
+    r"[A-Za-z]:[\\/](?![\\/])|\\\\[\w.-]+\\|/home/\w|/Users/\w|/mnt/[a-z]/|/root/|~[\\/](?!\.)|/media/\w|/Volumes/\w"
 )
 _ASKED = ("exists", "isdir", "isfile", "platform", "system", "hostname", "gethostname", "local", "node", "debug")
 _HINT = text(
@@ -28,7 +28,7 @@ def _paths(look: ScriptLook) -> Iterable[Fault]:
         if fault is not None:
             told.add((fault.file, fault.line))
             yield fault
-    for fault in (*_defaults(look), *_written_down(look)):
+    for fault in (*_defaults(look), *_written_down(look), *_added(look)):
         if (fault.file, fault.line) not in told:
             told.add((fault.file, fault.line))
             yield fault
@@ -45,7 +45,7 @@ def is_of_here(look: ScriptLook, path: str) -> bool:
 def _opened(look: ScriptLook, one: FileCall) -> Fault | None:
     values = look.values(one.view)
     path = values.beginning(one.path)
-    if not is_of_here(look, path) or one.call.around.is_tried or values.depends_on(one.call.around, *_ASKED):
+    if not is_of_here(look, path) or one.call.around.handles(*NOT_THERE) or values.depends_on(one.call.around, *_ASKED):
         return None
     is_made = one.is_write and path.startswith("/") and not path.startswith("/root")
     why = text("“{path}” is a path of your own computer, which the job does not have.", path=path)
@@ -74,6 +74,16 @@ def _written_down(look: ScriptLook) -> Iterator[Fault]:
             if not values.depends_on(seen.around, *_ASKED) and not seen.around.is_fallback:
                 why = text("“{path}” is a path of your own computer, which the job does not have.", path=path)
                 yield at(AMBER, view, seen.node, why, _HINT)
+
+
+def _added(look: ScriptLook) -> Iterator[Fault]:
+    """Folders of modules: none of them is there, and whoever imports from one fails later."""
+    for view, call in look.calls("sys.path.append", "sys.path.insert"):
+        values = look.values(view)
+        path = values.beginning(call.node.args[-1] if call.node.args else None)
+        if is_of_here(look, path) and not call.around.is_tried and not values.depends_on(call.around, *_ASKED):
+            why = text("“{path}” is a path of your own computer, which the job does not have.", path=path)
+            yield at(AMBER, view, call.node, why, _HINT)
 
 
 RULES = (ScriptRule("local-path", "local-paths", text("Path of your own computer"), _paths),)

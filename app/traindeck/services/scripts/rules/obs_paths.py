@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from traindeck.domain.texts import Text, text
-from traindeck.services.scripts.rules.file_calls import FileCall, file_calls
+from traindeck.services.scripts.rules.file_calls import NOT_THERE, FileCall, file_calls
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
 
 SCHEMES = ("obs://", "s3://", "obs:/", "s3:/", "s3a://")
@@ -31,7 +31,7 @@ def _all(look: ScriptLook) -> Iterator[Fault]:
         if not address.startswith(SCHEMES) or values.depends_on(one.call.around, *_ASKED):
             continue
         why = text("“{address}” is an OBS path, which {call} cannot open.", call=one.name, address=address)
-        level = AMBER if one.call.around.is_tried else RED
+        level = AMBER if one.call.around.handles(*NOT_THERE) else RED
         yield at(level, one.view, one.call.node, why, _hint(one), "copy-lines")
 
 

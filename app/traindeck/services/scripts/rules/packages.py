@@ -12,12 +12,16 @@ from functools import cache
 from traindeck.domain.scripts.script_job import AcceleratorKind
 from traindeck.domain.texts import text
 from traindeck.runtime.resources import resource
-from traindeck.services.scripts.rules.ascend import OF_NPUS, imported
+from traindeck.services.scripts.rules.ascend import OF_NPUS, imported, is_optional
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
 from traindeck.services.scripts.rules.source_view import Seen
-from traindeck.services.scripts.script_tree import REQUIREMENT_NAMES
+from traindeck.services.scripts.script_tree import required_files
 
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+# Source: “VCS Support” and “Requirement Specifiers” (pip documentation): name @ address, and address#egg=name.
+_OF_ADDRESS = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?\s*@\s*\S")
+_EGG = re.compile(r"#(?:[^#]*&)?egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
 _INSTALL = re.compile(r"pip3?\s+install\s+(?:-\S+\s+)*([^'\"|;&\n]+)")
 # Of Python 3.7 to 3.11, which engines have; the later ones do without.
 _ONCE_STANDARD = frozenset(
@@ -78,7 +82,7 @@ def _missing(look: ScriptLook) -> Iterable[Fault]:
         is_there = top in has or top in sys.stdlib_module_names or top in _ONCE_STANDARD or _is_beside(look, top)
         if is_there or top in told or _is_told_elsewhere(look, table, top) or _is_installed(table, top, installed):
             continue
-        if seen.around.is_tried_import or seen.around.is_fallback or (is_open and not installed):
+        if is_optional(look, view, seen) or (is_open and not installed):
             continue
         told.add(top)
         file = look.tree.requirements
@@ -120,16 +124,18 @@ def _is_installed(table: PackageTable, top: str, installed: frozenset[str]) -> b
 
 def _installed(look: ScriptLook) -> tuple[frozenset[str], bool]:
     """What the list of packages names, and the script installs; True: there is more that nobody can tell."""
-    files = [file for name in REQUIREMENT_NAMES if (file := look.tree.files.get(name)) is not None]
-    lines = [line for file in files for line in file.lines]
     found: set[str] = set()
     is_open = False
-    for line in lines:
-        words = line.partition("#")[0].strip()
-        if words.startswith("-") or "://" in words or words.endswith(".whl"):
-            is_open = is_open or bool(words.startswith(("-r", "-e", "--requirement")) or "://" in words)
-            if words.endswith(".whl"):
-                found.add(_plain(words.rpartition("/")[2].partition("-")[0]))
+    for path, line in ((file.path, line) for file in look.tree.requirement_files for line in file.lines):
+        words = _COMMENT.sub("", line).strip()
+        if is_named := _OF_ADDRESS.match(words) or _EGG.search(words):
+            found.add(_plain(is_named[1]))
+        elif words.startswith("-") or "://" in words or words.endswith(".whl"):
+            is_taken = all(one in look.tree.files for one in required_files(words, path))
+            is_more = words.startswith(("-r", "--requirement")) and not is_taken
+            is_open = is_open or is_more or words.startswith("-e") or "://" in words
+            if words.endswith((".whl", ".git")):
+                found.add(_plain(words.rpartition("/")[2].removesuffix(".git").partition("-")[0]))
         elif named := _NAME.match(words):
             found.add(_plain(named[1]))
     for words in look.all_texts:

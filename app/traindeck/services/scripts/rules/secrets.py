@@ -20,11 +20,15 @@ _SHAPES = re.compile(
 )
 _IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@'\"{}<$]+:([^\s/@'\"{}<$]{3,})(?=@[\w.-]+)")
 _NAMED = re.compile(
-    r"(?i)(?<![\w.-])([\w.-]*(?:secret|passw(?:or)?d|passwd|pwd|token|api_?key|access_?key|secret_?key|private_?key"
+    r"(?i)(?<![\w.-])([\w.-]*(?:secret|passw(?:or)?d|passwd|pwd|token|api_?key|access_?key|secret_?key|private_?key|wandb_?key"
     r"|credential)[\w-]*|ak|sk|[\w.-]*[_.](?:ak|sk)|pw)"
     r"['\"\]]*\s*(?:[:=]|=>)\s*(?:[rbuf]{0,2}['\"]([^'\"\s]{6,})['\"]|([A-Za-z0-9+/=_.!@#%^&*-]{8,})\s*(?:#.*)?$)"
 )
 _KEYED = re.compile(r"(?i)\b(?:wandb|swanlab|comet_ml)\.(?:login|init)\([^)]*?key\s*=\s*['\"]([^'\"]{16,})['\"]")
+_OPTION = re.compile(
+    r"(?i)['\"]--?([\w-]*(?:secret|passw(?:or)?d|token|api[_-]?key|access[_-]?key)[\w-]*)['\"][^#]{0,200}?"
+    r"\bdefault\s*=\s*['\"]([^'\"\s]{6,})['\"]"
+)
 _NO_SECRET_NAME = re.compile(
     r"(?i)tokeniz|(?:pad|bos|eos|unk|cls|sep|mask|special|start|end|max|min|num|n|per|image|audio|begin|stop)_?tokens?"
     r"|tokens?_(?:id|type|len|count|num|per|index|idx)|access_?key_?id$|password_?field|key_?(?:file|path|name)|_url$|_file$|_path$"
@@ -45,6 +49,9 @@ def secrets_in(line: str) -> Iterator[tuple[int, int]]:
             yield found.span(1)
     for found in _KEYED.finditer(line):
         yield found.span(1)
+    for found in _OPTION.finditer(line):
+        if not _NO_SECRET_NAME.search(found[1]) and _looks_secret(found[1], found[2], is_quoted=True):
+            yield found.span(2)
     for found in _NAMED.finditer(line):
         group = 2 if found[2] else 3
         is_quoted = group == 2

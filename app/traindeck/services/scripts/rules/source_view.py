@@ -46,6 +46,10 @@ class Surroundings:
         """Whatever goes wrong is handled."""
         return bool(self.caught & _BROAD)
 
+    def handles(self, *names: str) -> bool:
+        """These exceptions are, or all of them."""
+        return self.is_tried or not self.caught.isdisjoint(names)
+
     @property
     def is_tried_import(self) -> bool:
         return bool(self.caught & _BROAD_IMPORT)
@@ -93,6 +97,8 @@ class SourceView:
     """Without comments and without what only documents."""
     assigned: dict[str, list[Seen]] = field(default_factory=dict)
     """By name; `node` is the value."""
+    annotations: list[Seen] = field(default_factory=list)
+    """Types of arguments, results and names, where Python works them out as it comes by."""
     aliases: dict[str, str] = field(default_factory=dict)
     origins: dict[str, LocalImport] = field(default_factory=dict)
     """Where an imported name is from: the module, or the one name in it."""
@@ -111,22 +117,26 @@ class SourceView:
         return self.file.path
 
     @classmethod
-    def of(cls, file: ScriptFile) -> SourceView:
+    def of(cls, file: ScriptFile, is_own: Callable[[str], bool] = lambda _: False) -> SourceView:
+        """`is_own`: the file of a module lies in the code folder, whatever package there is of the same name."""
         view = cls(file)
         if file.module is not None:
-            view._find_aliases(file.module)
+            view._find_aliases(file.module, is_own)
             _Walk(view).body(file.module.body, Surroundings())
+            view.calls = [view._as_bound(call) for call in view.calls]
         return view
 
-    def _find_aliases(self, module: ast.Module) -> None:
+    def _find_aliases(self, module: ast.Module, is_own: Callable[[str], bool]) -> None:
         for node in ast.walk(module):
             if isinstance(node, ast.Import):
                 for one in node.names:
                     name = one.name if one.asname else one.name.partition(".")[0]
-                    self.aliases[one.asname or name] = name
+                    self.aliases[one.asname or name] = f".{name}" if is_own(name) else name
                     self.origins[one.asname or name] = LocalImport(name)
             elif isinstance(node, ast.ImportFrom):
                 above = "." * node.level + (node.module or "")
+                if not node.level and is_own(above):
+                    above = f".{above}"
                 for one in node.names:
                     if one.name == "*":
                         self.stars.append(LocalImport(node.module or "", (), node.level))
@@ -134,6 +144,16 @@ class SourceView:
                     self.aliases[one.asname or one.name] = f"{above}.{one.name}" if above.strip(".") else f".{one.name}"
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 self.defined.setdefault(node.name, node)
+
+    def _as_bound(self, call: SeenCall) -> SeenCall:
+        """`open` and `input` are Python's own only where nothing else has that name."""
+        func = call.node.func
+        if not isinstance(func, ast.Name) or call.name != func.id:
+            return call
+        inside = call.around.functions
+        given = (seen.around.functions for seen in self.assigned.get(func.id, ()))
+        is_given = id(func) in self.parameters or any(one == inside[: len(one)] for one in given)
+        return replace(call, name=f".{func.id}") if is_given else call
 
     def name_of(self, node: ast.AST | None) -> str:
         """`numpy.load`, wherever it came from; what is no chain of names begins with a dot."""
@@ -239,7 +259,8 @@ class _Walk:
         for item in node.items:
             self.visit(item.context_expr, around)
             if item.optional_vars is not None:
-                self._bind(item.optional_vars, None, around)
+                its = item.context_expr if isinstance(item.context_expr, ast.Call) else None
+                self._bind(item.optional_vars, its, around)
             call = item.context_expr
             if isinstance(call, ast.Call) and self.view.name_of(call.func) in ("contextlib.suppress", "suppress"):
                 names = {self.view.name_of(one).rpartition(".")[2] for one in call.args}
@@ -253,6 +274,10 @@ class _Walk:
     def _FunctionDef(self, node: FunctionNode, around: Surroundings) -> None:
         for one in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d)):
             self.visit(one, around)
+        given = node.args
+        every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+        types = [one.annotation for one in every if one is not None] + [node.returns]
+        self.view.annotations += [Seen(one, around) for one in types if one is not None]
         inside = replace(around, functions=(*around.functions, node), is_in_loop=False)
         self.body(node.body, inside)
 
@@ -281,6 +306,8 @@ class _Walk:
             self._bind(target, node.value, around)
 
     def _AnnAssign(self, node: ast.AnnAssign, around: Surroundings) -> None:
+        if not around.functions:
+            self.view.annotations.append(Seen(node.annotation, around))
         if node.value is not None:
             self.visit(node.value, around)
             self._bind(node.target, node.value, around)

@@ -105,9 +105,9 @@ async def arrange_by_name(hands: Hands) -> None:
 async def pin_a_run(hands: Hands) -> None:
     """By real clicks: the pinned tab keeps its run while another is selected; taken off, it follows again."""
     await hands.until(hands.window.isActiveWindow)
-    runs = hands.program.models.jobs.runs
+    runs, sample = hands.program.models.jobs.runs, hands.program.models.jobs.sample_run
     for number in (1, 2):
-        hands.program.models.jobs.sample_run.start()
+        await hands.until(lambda: sample.start() or sample.stage)  # it rests a moment after each
         await hands.until(lambda number=number: len(runs.state.runs) == number and runs.state.runs[0].state.is_over)
     rows = hands.panel("runs").rows
     await hands.choose_cell(rows, 0, 0)

@@ -118,7 +118,7 @@ async def outlive_the_lab(hands: Hands, epochs: str) -> None:
     page = hands.window.tabs.currentWidget()
     assert isinstance(page, RunPageView)
     events = [say(one.title) for one in hands.program.models.notices.journal.entries]
-    tell("over", state=state_of(hands, 0), log=log_words(log.pane), reason=page.note.text(), events=events)
+    tell("over", state=state_of(hands, 0), log=log_words(log.pane), reason=hands.texts(page), events=events)
     await hands.choose_cell(hands.panel("runs").rows, 0, 0)
     await hands.press(Qt.Key.Key_R)
     await hands.until(lambda: hands.panel("runs").rows.model().rowCount() == 2)

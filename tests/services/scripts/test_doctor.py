@@ -21,7 +21,7 @@ from traindeck.services.scripts.script_tree import read_scripts
 JOB = ScriptJob(flavor_kind=AcceleratorKind.ASCEND, cards=8, reaches_internet=False, has_form=True)
 
 
-def found(script: str, job: ScriptJob = JOB, version: tuple[int, int] | None = None, **others: str) -> list[str]:
+def found(script: str, job: ScriptJob = JOB, version: tuple[int, int] | None = None, /, **others: str) -> list[str]:
     files = {"train.py": script, **others}
     tree = read_scripts(list(files), lambda path: files[path].encode(), "train.py", version)
     return [one.rule for one in examine(tree, job, script_arguments(tree)).findings]

@@ -73,7 +73,7 @@ def _newer(look: ScriptLook) -> Iterable[Fault]:
     version = look.tree.version
     if version is None:
         return
-    at_once = frozenset(_run_at_once(look))
+    at_once = cache(lambda: frozenset(_run_at_once(look)))  # in most code nothing is newer, and nobody asks
     is_there = cache(partial(is_listed, look))  # dataclasses, for one, was a package of its own before
     for view, seen, what, needs in _all(look, version):
         around = seen.around
@@ -88,7 +88,7 @@ def _newer(look: ScriptLook) -> Iterable[Fault]:
         )  # fmt: skip
         hint = text("Write it as {version} takes it, or select an engine with a newer Python.",
                     version=version_words(version))  # fmt: skip
-        is_sure = view.path in at_once and not around.functions and not around.guards and not what.startswith(".")
+        is_sure = view.path in at_once() and not around.functions and not around.guards and not what.startswith(".")
         yield at(RED if is_sure and not look.job.is_rehearsal else AMBER, view, seen.node, why, hint)
 
 

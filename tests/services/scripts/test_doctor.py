@@ -55,6 +55,12 @@ def test_a_module_that_came_later_may_be_installed(listed: str, rules: list[str]
     assert found("import dataclasses\n", JOB, (3, 6), **others) == rules
 
 
+@pytest.mark.parametrize(("name", "rules"), [("unlink", []), ("remove", ["newer-python"])])
+def test_a_method_of_ones_own_takes_what_it_takes(name: str, rules: list[str]) -> None:
+    script = f"class Store:\n    def {name}(self, missing_ok): ...\n\nplace.unlink(missing_ok=True)\n"
+    assert found(script, JOB, (3, 7)) == rules
+
+
 @pytest.mark.parametrize("of", ["%s", "{}"])
 def test_of_a_long_text_that_is_known_in_part_only_the_beginning_is_kept(of: str) -> None:
     """Each that is filled in may be as long as is kept of a text: 20,000 of them were 200 MB, copied as often."""

@@ -114,9 +114,9 @@ def _all(look: ScriptLook, version: PythonVersion) -> Iterator[_Later]:
                 yield view, seen, name, _NAMES[name]
         for call in view.calls:
             here = Seen(call.node, call.around)
-            is_method = isinstance(call.node.func, ast.Attribute)
             is_other = call.name.endswith(f".str.{call.method}") or call.method in view.defined
-            if is_method and call.method in _METHODS and not is_other:
+            is_method = isinstance(call.node.func, ast.Attribute) and not is_other
+            if is_method and call.method in _METHODS:
                 yield view, here, f".{call.method}()", _METHODS[call.method]
             for one in call.node.keywords:
                 name = call.name if (call.name, one.arg) in _KEYWORDS else f".{call.method}" if is_method else ""

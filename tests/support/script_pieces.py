@@ -39,8 +39,9 @@ def _made(alphabet: str, length: int, beginning: str = "") -> str:
     )
 
 
-_UPPER = string.ascii_uppercase + string.digits
-_ANY = string.ascii_letters + string.digits
+# Without vowels and x: by chance they would spell “xxx”, “todo” or “your”, which stand where no key is yet.
+_UPPER = "".join(sorted(set(string.ascii_uppercase) - set("AEIOUX"))) + string.digits
+_ANY = _UPPER + _UPPER.lower()
 SECRETS = {
     "%AK%": _made(_UPPER, 16, "HPUA"), "%SK%": _made(_ANY, 37), "%HF%": _made(_ANY, 34, "hf_"),
     "%PASSWORD%": _made(_ANY, 9) + "!",

@@ -32,7 +32,7 @@ class RunWaits:
 
     def put(self, run_id: str, what: str, until: datetime) -> None:
         place = self._place(run_id)
-        busy = text("Another TrainDeck is changing what is told of this run.")
+        busy = text("Another TrainDeck is changing the notifications of this run.")
         hint = text("Close the one not responding, then try again. Nothing was changed.")
         with local_errors(place), alone_with(place, _PATIENCE_S, busy, hint):
             known = self._read(run_id)

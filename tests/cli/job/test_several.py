@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from argparse import Namespace
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Traindeck
+from traindeck.cli.job.several import SeveralRuns
+from traindeck.cli.main import Call
+from traindeck.cli.output import Output
+from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel, JobSpec
+from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.store.records import RecordsFile
 from traindeck.store.runs import RunStore
@@ -61,6 +67,20 @@ def test_what_cannot_be_stopped_keeps_nothing_else_from_it(traindeck: Traindeck,
     assert [run["run"] for run in stopped.document["runs"]] == [over]
     assert [one["asked"] for one in stopped.document["failed"]] == ["aabb", f"digits-{first}", f"digits-{unknown}"]
     assert "matches 4 runs" in stopped.document["failed"][0]["error"]
+
+
+def test_a_service_that_fails_keeps_no_record_here_from_being_deleted() -> None:
+    runs = [Run(f"r{number}", number, f"digits-{number}", "work", SPEC, RunState.COMPLETED, datetime.now(UTC),
+                job_id=job_id) for number, job_id in enumerate(("job-0", "job-1", ""))]  # fmt: skip
+    several, tried = SeveralRuns(Call(Namespace(runs=["0", "1", "2"]), Output())), list[str]()
+
+    async def act(run: Run) -> None:
+        tried.append(run.id)
+        if run.job_id:
+            raise ServiceTrouble(text("No response."), text(""))
+
+    assert asyncio.run(several.each(runs, act)) == runs[2:]
+    assert tried == ["r0", "r2"], "the service is asked once"
 
 
 def test_two_that_run_are_stopped_with_one_confirmation(

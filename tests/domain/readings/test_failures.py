@@ -258,6 +258,9 @@ HOSTILE = [
     b"\r".join([b"obs " * 400] * 3000),
     b"\n".join([b"error: hccl obs s3 download node " * 50] * 3000),
     random.Random(2).randbytes(1_000_000),
+    b"1.1--" * 20 + b"!Traceback (most recent call last):\n" + b"1.1--" * 400,
+    (b'Traceback (most recent call last):\n  File "a.py", line 1\nImportError: ' + b".so" * 600 + b"\n") * 40,
+    (b'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: ' + b"ckpt" * 480 + b"\n") * 100,
     b"E" * 2000 + b"\n" + b"rank table " * 180 + b"\n" + b"Error: " * 300,
 ]
 

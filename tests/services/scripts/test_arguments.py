@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.script_folders import CORPUS, tree_in, tree_of
+from support.script_pieces import SECRETS
 from traindeck.domain.scripts.arguments import ArgumentKind, ArgumentSource, ScriptArgument, ScriptArguments
 from traindeck.services.scripts.arguments import arguments_document, script_arguments
 
@@ -29,6 +30,19 @@ def named(found: ScriptArguments, name: str) -> ScriptArgument:
     one = found.named(name)
     assert one is not None
     return one
+
+
+def test_a_password_that_is_a_default_is_not_told() -> None:
+    password = SECRETS["%PASSWORD%"]
+    found = read(
+        "import argparse\np = argparse.ArgumentParser()\n"
+        f"p.add_argument('--db-password', default='{password}', help='of the database (default %(default)s)')\n"
+        "p.add_argument('--data', default='/cache/data')\np.parse_args()\n"
+    )
+    one = named(found, "db-password")
+    assert (one.default_words, one.first_value, one.help) == ("••••••", "", "of the database (default ••••••)")
+    assert password not in json.dumps(arguments_document(found))
+    assert named(found, "data").default == "/cache/data"
 
 
 def test_dataclasses_of_a_parser_of_transformers() -> None:

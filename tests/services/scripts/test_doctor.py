@@ -21,9 +21,9 @@ from traindeck.services.scripts.script_tree import read_scripts
 JOB = ScriptJob(flavor_kind=AcceleratorKind.ASCEND, cards=8, reaches_internet=False, has_form=True)
 
 
-def found(script: str, job: ScriptJob = JOB, **others: str) -> list[str]:
+def found(script: str, job: ScriptJob = JOB, version: tuple[int, int] | None = None, /, **others: str) -> list[str]:
     files = {"train.py": script, **others}
-    tree = read_scripts(list(files), lambda path: files[path].encode(), "train.py")
+    tree = read_scripts(list(files), lambda path: files[path].encode(), "train.py", version)
     return [one.rule for one in examine(tree, job, script_arguments(tree)).findings]
 
 
@@ -40,6 +40,25 @@ def test_names_that_lead_to_names_are_followed_once() -> None:
 def test_a_name_that_is_given_very_many_values_stands_for_none(count: int, rules: list[str]) -> None:
     """Each of them may ask for all the others: three thousand took minutes."""
     assert found("place = 'obs://bucket/a'\n" * count + "open(place)\n") == rules
+
+
+def test_commands_that_have_a_name_are_looked_for_once() -> None:
+    """For each of them the whole file was read again: 4,000 took a minute."""
+    began = time.process_time()
+    assert found("step = 1\n" + "session.run(step)\n" * 4000) == []
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(("listed", "rules"), [("numpy", ["newer-python"]), ("dataclasses", []), ("-r more.txt", [])])
+def test_a_module_that_came_later_may_be_installed(listed: str, rules: list[str]) -> None:
+    others = {"pip-requirements.txt": f"{listed}\n"}
+    assert found("import dataclasses\n", JOB, (3, 6), **others) == rules
+
+
+@pytest.mark.parametrize(("name", "rules"), [("unlink", []), ("remove", ["newer-python"])])
+def test_a_method_of_ones_own_takes_what_it_takes(name: str, rules: list[str]) -> None:
+    script = f"class Store:\n    def {name}(self, missing_ok): ...\n\nplace.unlink(missing_ok=True)\n"
+    assert found(script, JOB, (3, 7)) == rules
 
 
 @pytest.mark.parametrize("of", ["%s", "{}"])

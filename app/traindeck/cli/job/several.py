@@ -38,11 +38,11 @@ class SeveralRuns:
         return list(found.values())
 
     async def each(self, runs: Iterable[Run], act: Callable[[Run], Awaitable[object]]) -> list[Run]:
-        """Those that it was done with; a service that fails all is asked no more about its others."""
+        """Those that it was done with; a service that fails all is asked no more about its other jobs."""
         done: list[Run] = []
         lost: dict[str, AppError] = {}
         for run in runs:
-            error = lost.get(run.profile)
+            error = lost.get(run.profile) if run.job_id else None  # what has no job is recorded only here
             if error is None:
                 try:
                     await act(run)

@@ -30,6 +30,7 @@ from traindeck.services.scripts.reading.relevance import Relevance, may_speak
 from traindeck.services.scripts.reading.signatures import FireCommands, field_of, fields_of
 from traindeck.services.scripts.reading.values import UNKNOWN, External, FunctionValue
 from traindeck.services.scripts.reading.walk import Walker
+from traindeck.services.scripts.rules.secrets import HIDDEN, secrets_in
 from traindeck.services.scripts.script_tree import ScriptFile, ScriptTree
 
 _ADDED = re.compile(r"""\.add_argument\(\s*(['"])(--?[A-Za-z][\w-]*)\1(?:\s*,\s*(['"])(--[A-Za-z][\w-]*)\3)?""")
@@ -51,7 +52,7 @@ def script_arguments(tree: ScriptTree) -> ScriptArguments:
         takes_others = takes_others or program.takes_others
     unique: dict[tuple[str, str, str], ScriptArgument] = {}
     for one in found:
-        unique.setdefault((one.command, one.name, one.flags[0] if one.flags else ""), one)
+        unique.setdefault((one.command, one.name, one.flags[0] if one.flags else ""), _without_secret(one))
     has_absl = any(one.source is ArgumentSource.ABSL for one in found)
     return ScriptArguments(
         tuple(unique.values()),
@@ -60,6 +61,14 @@ def script_arguments(tree: ScriptTree) -> ScriptArguments:
         absl_flags.OWN if has_absl else frozenset(),
         tree.limits,
     )
+
+
+def _without_secret(one: ScriptArgument) -> ScriptArgument:
+    """Whoever may see what a script can be told need not see a key that stands in it."""
+    value = one.default
+    if not isinstance(value, str) or next(secrets_in(f'{one.name} = "{value}"'), None) is None:
+        return one
+    return replace(one, default=None, default_source=HIDDEN, help=one.help.replace(value, HIDDEN))
 
 
 def arguments_document(found: ScriptArguments) -> dict[str, object]:

@@ -23,6 +23,7 @@ _STARTERS = frozenset({
 })  # fmt: skip
 """By the last part of the name: modules are imported under names of all kinds."""
 _MOST_VALUES = 20
+"""Of a command line that has a name of its own."""
 
 
 def started_by_shell(words: str, path: str) -> Iterator[str]:
@@ -55,27 +56,24 @@ def _of_shell(words: str, path: str) -> Iterator[tuple[list[str], list[str]]]:
 def started_by_python(module: ast.Module, path: str) -> Iterator[str]:
     """Command lines that are written out in calls which start something."""
     folders = ["", folder_of(path)]
+    calls: list[ast.Call] = []
+    values: dict[str, list[ast.expr]] = {}
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and node.args and _last_name(node.func) in _STARTERS:
-            written = node.args[0]
-            commands = [written]
-            if isinstance(written, ast.Name):
-                commands = _values_of(written.id, module)
-            for command in commands:
-                yield from _of_command(_words([command, *node.args[1:]]), folders)
+            calls.append(node)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    values.setdefault(target.id, []).append(node.value)
+    for call in calls:
+        written = call.args[0]
+        commands = values.get(written.id, [])[:_MOST_VALUES] if isinstance(written, ast.Name) else [written]
+        for command in commands:
+            yield from _of_command(_words([command, *call.args[1:]]), folders)
 
 
 def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _values_of(name: str, module: ast.Module) -> list[ast.expr]:
-    """What a command line that has a name of its own may be."""
-    found = [
-        node.value for node in ast.walk(module)
-        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
-    ]  # fmt: skip
-    return found[:_MOST_VALUES]
 
 
 def _words(values: list[ast.expr]) -> list[str]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
 
 from traindeck.domain.texts import text
 from traindeck.services.scripts.imports import files_of, folder_of, local_imports, reached_from
 from traindeck.services.scripts.python_source import PythonVersion, version_words
 from traindeck.services.scripts.rules.frame import AMBER, RED, Fault, ScriptLook, ScriptRule, at
+from traindeck.services.scripts.rules.packages import is_listed
 from traindeck.services.scripts.rules.source_view import Seen, SourceView
 
 _GENERICS = frozenset({"list", "dict", "tuple", "set", "frozenset", "type"})
@@ -71,13 +73,14 @@ def _newer(look: ScriptLook) -> Iterable[Fault]:
     version = look.tree.version
     if version is None:
         return
-    at_once = frozenset(_run_at_once(look))
+    at_once = cache(lambda: frozenset(_run_at_once(look)))  # in most code nothing is newer, and nobody asks
+    is_there = cache(partial(is_listed, look))  # dataclasses, for one, was a package of its own before
     for view, seen, what, needs in _all(look, version):
         around = seen.around
         is_handled = around.is_tried or around.is_fallback or bool(around.caught & _HANDLED)
         if needs <= version or is_handled or look.values(view).depends_on(around, *_ASKED):
             continue
-        if look.is_idle(view, around):
+        if look.is_idle(view, around) or (what in _MODULES and is_there(what)):
             continue
         why = text(
             "{what} needs {needed}, and the engine has {version}.",
@@ -85,7 +88,7 @@ def _newer(look: ScriptLook) -> Iterable[Fault]:
         )  # fmt: skip
         hint = text("Write it as {version} takes it, or select an engine with a newer Python.",
                     version=version_words(version))  # fmt: skip
-        is_sure = view.path in at_once and not around.functions and not around.guards and not what.startswith(".")
+        is_sure = view.path in at_once() and not around.functions and not around.guards and not what.startswith(".")
         yield at(RED if is_sure and not look.job.is_rehearsal else AMBER, view, seen.node, why, hint)
 
 
@@ -111,9 +114,9 @@ def _all(look: ScriptLook, version: PythonVersion) -> Iterator[_Later]:
                 yield view, seen, name, _NAMES[name]
         for call in view.calls:
             here = Seen(call.node, call.around)
-            is_method = isinstance(call.node.func, ast.Attribute)
             is_other = call.name.endswith(f".str.{call.method}") or call.method in view.defined
-            if is_method and call.method in _METHODS and not is_other:
+            is_method = isinstance(call.node.func, ast.Attribute) and not is_other
+            if is_method and call.method in _METHODS:
                 yield view, here, f".{call.method}()", _METHODS[call.method]
             for one in call.node.keywords:
                 name = call.name if (call.name, one.arg) in _KEYWORDS else f".{call.method}" if is_method else ""
@@ -139,10 +142,11 @@ def _types(view: SourceView, version: PythonVersion) -> Iterator[_Later]:
         return
     is_text = view.aliases.get("annotations") == "__future__.annotations"
     named = [one for several in view.assigned.values() for one in several if isinstance(one.node, ast.Subscript)]
-    for seen in (*(() if is_text else view.annotations), *named):
+    annotations = [] if is_text else view.annotations
+    for seen, is_type in (*((one, True) for one in annotations), *((one, False) for one in named)):
         for node in ast.walk(seen.node):
             here = Seen(node, seen.around)
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and seen not in named:
+            if is_type and isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
                 yield view, here, ast.unparse(node), _UNIONS_SINCE
                 break
             if isinstance(node, ast.Subscript) and _is_generic(view, node.value):

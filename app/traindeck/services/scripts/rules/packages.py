@@ -115,6 +115,12 @@ def _is_beside(look: ScriptLook, top: str) -> bool:
     return top in look.local_modules
 
 
+def is_listed(look: ScriptLook, top: str) -> bool:
+    """What the job installs has this module, or may have it."""
+    installed, is_open = _installed(look)
+    return is_open or _is_installed(package_table(), top, installed)
+
+
 def _is_installed(table: PackageTable, top: str, installed: frozenset[str]) -> bool:
     names = {_plain(name) for name in (*table.distributions.get(top, ()), top)}
     if names & installed:

@@ -26,7 +26,7 @@ _NAMED = re.compile(
 )
 _KEYED = re.compile(r"(?i)\b(?:wandb|swanlab|comet_ml)\.(?:login|init)\([^)]*?key\s*=\s*['\"]([^'\"]{16,})['\"]")
 _OPTION = re.compile(
-    r"(?i)['\"]--?([\w-]*(?:secret|passw(?:or)?d|token|api[_-]?key|access[_-]?key)[\w-]*)['\"][^#]{0,200}?"
+    r"(?i)['\"]--?((?=[\w-]*(?:secret|passw(?:or)?d|token|api[_-]?key|access[_-]?key))[\w-]++)['\"][^#]{0,200}?"
     r"\bdefault\s*=\s*['\"]([^'\"\s]{6,})['\"]"
 )
 _NO_SECRET_NAME = re.compile(

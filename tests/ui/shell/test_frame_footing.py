@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from support import waiting
 from support.leftovers import Leftovers
 from support.qt_support import Stalls, until, watched_for_stalls
+from support.servers.window_process import JOURNEYS, is_of_journey
 from support.waiting import IS_TOLD, LONGEST_STALL_S, is_long, slowness
 from traindeck.ui.qt.watchdog import REST_BEAT_S, Stall, StallWatchdog, UiThreadCollector
 
@@ -97,6 +98,18 @@ def test_a_slow_machine_is_given_more_time_and_no_machine_less(monkeypatch: pyte
         monkeypatch.setattr(waiting, "slowness", lambda slow=slow: slow)
         assert is_long(0.2, 0.2) is expected
     assert not is_long(0.09, 0.09)
+
+
+def test_only_what_a_journey_does_by_itself_is_not_the_windows_fault() -> None:
+    task, walk, door = (
+        "/app/runtime/tasks.py",
+        str(JOURNEYS.with_name("hands.py")),
+        str(JOURNEYS.with_name("outside.py")),
+    )
+    assert is_of_journey([task, walk])
+    assert not is_of_journey([task, walk, "/app/ui/shell/docks.py"])
+    assert not is_of_journey([door, walk]) and not is_of_journey([door])
+    assert not is_of_journey([])
 
 
 @pytest.fixture

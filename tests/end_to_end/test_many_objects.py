@@ -21,14 +21,16 @@ seconds = 5
 """
 
 
-_LONGEST_MS = 50
 _PANELS = {
     "objects", "search", "runs", "buckets", "transfers", "events", "log", "form", "palette", "settings",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("count", "runs"), [(8_000, 100), pytest.param(COUNT, 1000, marks=pytest.mark.long)])
-def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs: int) -> None:
+# Beside other tests, on every processor there is, what takes 28 ms by itself was seen to take 53.
+@pytest.mark.parametrize(
+    ("count", "runs", "longest_ms"), [(8_000, 100, 100), pytest.param(COUNT, 1000, 50, marks=pytest.mark.long)]
+)
+def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs: int, longest_ms: float) -> None:
     fill(home / "lab", "many", listed_keys(count))
     fill_runs(home, runs)
     # The pages after the first few come late, so that the listing cannot be over before anybody has looked.
@@ -48,5 +50,5 @@ def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs
         assert "0199" in found["name"]
         answered = window.told("answered")["ms"]
         assert set(answered) == _PANELS
-        assert {panel: took for panel, took in answered.items() if took[0] > _LONGEST_MS} == {}
+        assert {panel: took for panel, took in answered.items() if took[0] > longest_ms} == {}
         window.must_be_well()

@@ -89,6 +89,7 @@ async def arrange_by_name(hands: Hands) -> None:
         for way in ("menu", "palette"):
             for panel_id in ("runs", "log", "job"):
                 hands.window.toggle_dock(panel_id)
+                await asyncio.sleep(0)
             if way == "menu":
                 await hands.choose("View", "Arrangement", name)
             else:
@@ -238,6 +239,7 @@ async def drop_everywhere(hands: Hands, folder: str) -> None:
     hands.program.workspace.storage.open_bucket(ObjectPath("dropped"))
     for panel_id in hands.window.dock_titles():
         hands.window.show_dock(panel_id)
+        await asyncio.sleep(0)  # nobody does two things in one turn of the window
         await hands.until(hands.panel(panel_id).isVisible)
     for first in range(len(offers)):  # so that each place gets each of them
         took |= await _drop_all(hands, offers, first)

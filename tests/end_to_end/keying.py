@@ -70,6 +70,7 @@ async def _fill(hands: Hands) -> None:
         await core.planes.run("lab", lambda plane, path=path: plane.put(path, BytesBody(b"words\n")))
     for panel_id in hands.window.dock_titles():
         hands.window.show_dock(panel_id)
+        await asyncio.sleep(0)  # nobody does two things in one turn of the window
         await hands.until(hands.panel(panel_id).isVisible)
     form = hands.panel("job")
     await hands.until(lambda: form.page.version.count() > 0 and form.page.boot.count() > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import groupby, pairwise
 
@@ -41,6 +42,7 @@ async def walk_by_tab(hands: Hands, extent: str) -> None:
     docks = [*hands.window.dock_titles()]
     for panel_id in docks if extent == "whole" else docks[:4]:
         hands.window.show_dock(panel_id)
+        await asyncio.sleep(0)  # nobody does two things in one turn of the window
         await hands.until(hands.panel(panel_id).isVisible)
     for front in ("log", "transfers", "events") if extent == "whole" else ("events",):
         hands.window.show_dock(front)

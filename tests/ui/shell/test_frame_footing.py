@@ -20,7 +20,7 @@ from support import waiting
 from support.leftovers import Leftovers
 from support.qt_support import Stalls, until, watched_for_stalls
 from support.servers.window_process import JOURNEYS, is_of_journey
-from support.waiting import IS_TOLD, LONGEST_STALL_S, is_long, slowness
+from support.waiting import IN_COMPANY, IS_TOLD, LONGEST_STALL_S, is_long, slowness
 from traindeck.ui.qt.watchdog import REST_BEAT_S, Stall, StallWatchdog, UiThreadCollector
 
 
@@ -57,7 +57,7 @@ async def test_a_long_call_is_reported_with_its_line(call: Callable[[float], Non
 @pytest.mark.parametrize("call", [compute, block])
 async def test_what_a_user_would_notice_fails_a_test(call: Callable[[float], None]) -> None:
     """150 ms on a machine as we have them; a slower one is given as much more."""
-    seconds, seen = 0.15 * slowness(), Stalls()
+    seconds, seen = 0.15 * max(slowness(), IN_COMPANY), Stalls()
     while not any(is_long(stall.seconds, stall.own) for stall in seen):
         with watched_for_stalls() as stalls:
             QTimer.singleShot(0, lambda: call(seconds))
@@ -96,7 +96,7 @@ async def test_short_calls_and_idle_time_are_no_stall(responsive: Stalls) -> Non
 def test_a_slow_machine_is_given_more_time_and_no_machine_less(monkeypatch: pytest.MonkeyPatch) -> None:
     for slow, expected in ((3.0, False), (1.0, True)):
         monkeypatch.setattr(waiting, "slowness", lambda slow=slow: slow)
-        assert is_long(0.2, 0.2) is expected
+        assert is_long(0.25, 0.25) is expected
     assert not is_long(0.09, 0.09)
 
 

@@ -17,7 +17,7 @@ from traindeck.cli.columns import width, wrapped
 from traindeck.domain.texts import say
 
 if TYPE_CHECKING:
-    from traindeck.cli.parser_parts import Entry, Parser
+    from traindeck.cli.parser_parts import Parser, ParserEntry
 
 _MEANINGS_AT = 24
 _LEAST_MEANING = 22
@@ -48,7 +48,7 @@ def usage_line(parser: Parser, columns: int) -> str:
     return "\n".join(lines)
 
 
-def usage_parts(entries: Iterable[Entry], parser: Parser) -> Iterator[str]:
+def usage_parts(entries: Iterable[ParserEntry], parser: Parser) -> Iterator[str]:
     """Yield options, then arguments, then the place of a command."""
     shown = [entry for entry in entries if entry.action.help != argparse.SUPPRESS]
     options = [entry for entry in shown if entry.action.option_strings]
@@ -67,7 +67,7 @@ def usage_parts(entries: Iterable[Entry], parser: Parser) -> Iterator[str]:
         yield f"{parser.commands.metavar} ..."
 
 
-def invocation(entry: Entry) -> str:
+def invocation(entry: ParserEntry) -> str:
     """Return all names of an option with its value, or the name of an argument."""
     names = entry.action.option_strings
     return _with_value(entry, ", ".join(names)) if names else _name(entry.action)
@@ -96,7 +96,7 @@ def help_page(parser: Parser, columns: int) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def _section(title: str, entries: list[Entry], columns: int, about: str = "") -> list[str]:
+def _section(title: str, entries: list[ParserEntry], columns: int, about: str = "") -> list[str]:
     if not entries:
         return []
     told = [f"  {line}" for line in wrapped(about, columns - 2)] + [""] if about else []
@@ -126,7 +126,7 @@ def _name(action: Action) -> str:
     return action.dest.upper() if action.option_strings else action.dest
 
 
-def _values(entry: Entry) -> str:
+def _values(entry: ParserEntry) -> str:
     name = _name(entry.action)
     match entry.number:
         case None:
@@ -141,5 +141,5 @@ def _values(entry: Entry) -> str:
             return " ".join([name] * int(number))
 
 
-def _with_value(entry: Entry, names: str) -> str:
+def _with_value(entry: ParserEntry, names: str) -> str:
     return names if entry.number == 0 else f"{names} {_values(entry)}"

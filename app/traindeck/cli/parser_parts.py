@@ -31,23 +31,23 @@ class UsageError(Exception):
         self.usage = usage
 
 
-class Section(NamedTuple):
+class HelpSection(NamedTuple):
     """A part of the help page with a heading of its own."""
 
     title: str
     about: str
 
 
-class Entry(NamedTuple):
+class ParserEntry(NamedTuple):
     """An option or argument, as the help page, the manual page and completion need it."""
 
     action: argparse.Action
     number: int | str | None  # of values; argparse changes its own while it parses
-    section: Section | None
-    choice: OneOf | None
+    section: HelpSection | None
+    choice: Alternatives | None
 
 
-class OneOf:
+class Alternatives:
     """Options that exclude each other."""
 
     def __init__(self, parser: Parser, *, is_required: bool) -> None:
@@ -59,7 +59,7 @@ class OneOf:
         self._parser.record(self._group.add_argument(*names, **settings), self)
 
 
-class Commands:
+class Subcommands:
     """The commands of a group."""
 
     metavar = "COMMAND"
@@ -84,9 +84,9 @@ class Parser(ArgumentParser):
         **settings: Any,
     ) -> None:
         self.help_names = help_names
-        self.entries: list[Entry] = []
-        self.commands: Commands | None = None
-        self._section: Section | None = None
+        self.entries: list[ParserEntry] = []
+        self.commands: Subcommands | None = None
+        self._section: HelpSection | None = None
         # Without a width argparse measures the terminal, for which it loads all archive formats.
         formatter: Any = partial(HelpFormatter, width=80)
         super().__init__(allow_abbrev=False, add_help=False, formatter_class=formatter, **settings)
@@ -101,19 +101,19 @@ class Parser(ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         return self.record(super().add_argument(*names, **settings))
 
-    def record(self, action: argparse.Action, choice: OneOf | None = None) -> argparse.Action:
-        self.entries.append(Entry(action, action.nargs, self._section, choice))
+    def record(self, action: argparse.Action, choice: Alternatives | None = None) -> argparse.Action:
+        self.entries.append(ParserEntry(action, action.nargs, self._section, choice))
         return action
 
     def begin_section(self, title: str, about: str) -> None:
         """Show the options that follow under a heading of their own."""
-        self._section = Section(title, about)
+        self._section = HelpSection(title, about)
 
-    def one_of(self, *, is_required: bool = False) -> OneOf:
-        return OneOf(self, is_required=is_required)
+    def one_of(self, *, is_required: bool = False) -> Alternatives:
+        return Alternatives(self, is_required=is_required)
 
-    def add_commands(self, dest: str, *, is_required: bool = True) -> Commands:
-        self.commands = Commands(self, dest, is_required=is_required)
+    def add_commands(self, dest: str, *, is_required: bool = True) -> Subcommands:
+        self.commands = Subcommands(self, dest, is_required=is_required)
         return self.commands
 
     def format_usage(self) -> str:
@@ -172,7 +172,9 @@ def add_common(parser: Parser) -> None:
     parser.add_argument(*parser.help_names, action="help", help=say("show this help and exit"))
 
 
-def group(groups: Commands, name: str, purpose: str, fill: Callable[[Commands], None], dest: str = "action") -> None:
+def group(
+    groups: Subcommands, name: str, purpose: str, fill: Callable[[Subcommands], None], dest: str = "action"
+) -> None:
     """A command that has commands of its own."""
 
     def add(parser: Parser) -> None:
@@ -181,7 +183,7 @@ def group(groups: Commands, name: str, purpose: str, fill: Callable[[Commands], 
     leaf(groups, name, purpose, add)
 
 
-def leaf(group: Commands, name: str, purpose: str, *parts: Callable[[Parser], None], **settings: Any) -> None:
+def leaf(group: Subcommands, name: str, purpose: str, *parts: Callable[[Parser], None], **settings: Any) -> None:
     """A command with its own options, in the order of `parts`."""
     group.add(name, purpose, parts, **settings)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from datetime import timedelta
 
-from traindeck.cli.parser_parts import Commands, Parser, count, duration, filters, leaf, share, size, yes
+from traindeck.cli.parser_parts import Parser, Subcommands, count, duration, filters, leaf, share, size, yes
 from traindeck.domain.texts import say
 
 _TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list", "public-read-write-delete")
 
 
-def add_obs(obs: Commands) -> None:
+def add_obs(obs: Subcommands) -> None:
     leaf(obs, "ls", say("list buckets, or the contents of a bucket"), _ls, filters, help_names=_LONG_HELP)
     leaf(
         obs,

@@ -182,9 +182,11 @@ class RecordsFile:
         damage: AppError | None = None
         if not self._was_lost():
             try:
-                return self._open_disk()
+                self._open_disk()
             except Damaged as found:
                 damage = found
+            else:
+                return
         self._recover_on_disk(damage)
 
     def _was_lost(self) -> bool:

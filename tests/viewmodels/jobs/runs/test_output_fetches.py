@@ -68,3 +68,20 @@ async def test_outputs_are_downloaded_until_the_run_ends_also_before_the_first_i
         cloud.watch.wake()
         await until(lambda: not fetches.of(run.id).is_busy)
         assert (target / "1.ckpt").read_bytes() == b"one"
+
+
+async def test_until_the_run_ends_more_is_fetched(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        fetches, target = OutputFetches(cloud.service, cloud.watch, cloud.scope), tmp_path / "here"
+        run, place = await running(cloud, tmp_path)
+        cloud.jobs.move("Running")
+        cloud.watch_runs()
+        (place / "1.ckpt").write_bytes(b"one")
+        fetches.fetch(run, target, FetchWish(until_over=True), User().choose)
+        await until(lambda: fetches.of(run.id).is_waiting)
+        assert (target / "1.ckpt").exists()
+        (place / "2.ckpt").write_bytes(b"two")
+        cloud.jobs.move("Completed", duration_ms=1000)
+        cloud.watch.wake()
+        await until(lambda: not fetches.of(run.id).is_busy)
+        assert (target / "2.ckpt").read_bytes() == b"two"

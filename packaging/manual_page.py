@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "app"))
 
 from traindeck import __version__  # noqa: E402 - from these sources, not from what may be installed
+from traindeck.cli.help_page import invocation, meaning, usage_parts  # noqa: E402
 from traindeck.cli.parser import build  # noqa: E402
 from traindeck.cli.parser_parts import Parser  # noqa: E402
 from traindeck.domain.texts import AS_WRITTEN, CHINESE, ENGLISH, say, speak, text  # noqa: E402
@@ -67,20 +68,16 @@ def _page() -> Iterator[str]:
 
 def _commands(parser: Parser) -> Iterator[Parser]:
     """Those that do something, each behind the one it is named after."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                inner.complete()
-                below = [*_commands(inner)]
-                yield from below or [inner]
+    for inner in parser.commands.parsers.values() if parser.commands else ():
+        inner.complete()
+        below = [*_commands(inner)]
+        yield from below or [inner]
 
 
 def _section(parser: Parser) -> Iterator[str]:
-    own = [action for action in parser._actions if not _COMMON & {*action.option_strings}]
-    formatter = parser._get_formatter()
-    formatter.add_usage(None, own, parser._mutually_exclusive_groups, prefix="")
+    own = [entry for entry in parser.entries if not _COMMON & {*entry.action.option_strings}]
     yield f".SS {_plain(parser.prog)}"
-    yield _plain(formatter.format_help())
+    yield _plain(" ".join([parser.prog, *usage_parts(own, parser)]))
     yield ".PP"
     yield _plain(parser.description or "")
     yield from _options(parser, _COMMON)
@@ -90,15 +87,12 @@ def _section(parser: Parser) -> Iterator[str]:
 
 
 def _options(parser: Parser, left_out: set[str]) -> Iterator[str]:
-    formatter = parser._get_formatter()
-    for action in parser._actions:
-        is_hidden = action.help == argparse.SUPPRESS or isinstance(action, argparse._SubParsersAction)
-        if is_hidden or left_out & {*action.option_strings}:
+    for entry in parser.entries:
+        action = entry.action
+        if action.help == argparse.SUPPRESS or left_out & {*action.option_strings}:
             continue
-        names = formatter._format_action_invocation(action)
-        means = formatter._expand_help(action) if action.help else ""
-        if action.option_strings or means:
-            yield from _terms((names, means))
+        if action.option_strings or action.help:
+            yield from _terms((invocation(entry), meaning(action)))
 
 
 def _terms(*pairs: tuple[str, str]) -> Iterator[str]:

@@ -63,7 +63,7 @@ sys.path.insert(0, str(HERE))
 import catalogues  # noqa: E402 - neither could an old Python read this one
 
 # What the stamp's content means; raised when an environment made by an older start.py must be made again.
-STAMP_FORMAT = 1
+STAMP_FORMAT = 2
 
 INSTALL_LINES = {"apt-get": "apt-get install -y", "dnf": "dnf install -y", "pacman": "pacman -S --needed"}
 # What the tests start beside Python.
@@ -283,8 +283,18 @@ class Environment:
         built = ("--no-build-isolation", "--use-pep517")
         self.pip(lock, "--require-hashes", *built, "-r", str(folder / f"{name}.txt"))
         self.pip(lock, "--no-deps", *built, "-e", str(self.root))
+        self.link_sources()
         self.unfinished.unlink()
         say(f"  done in {time.monotonic() - began:.0f} s")
+
+    def link_sources(self) -> None:
+        """Name the sources by a relative path, which is ASCII wherever the project is.
+
+        Python reads the file in the encoding of the locale; pip wrote the absolute path in UTF-8.
+        """
+        for packages in (*self.folder.glob("lib/python3.*/site-packages"), self.folder / "Lib" / "site-packages"):
+            for path in packages.glob("*traindeck*.pth"):
+                path.write_text(os.path.relpath(str(self.root / "app"), str(packages)) + "\n", encoding="ascii")
 
 
 def take(file_number: int) -> bool:

@@ -24,6 +24,7 @@ import pytest
 
 from support import examples, planted
 from support.leftovers import Leftovers
+from support.permissions import permissions_hold  # noqa: F401 - a fixture
 from support.waiting import PATIENT_S
 from support.watched_loop import run_watched
 from traindeck.domain import texts

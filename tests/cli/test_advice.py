@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -62,7 +61,7 @@ def test_a_service_without_a_list_of_unfinished_uploads_is_said_to_be_one(traind
     assert "does not list fragments" in answer.must_be(1).said
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is unreadable for this user")
+@pytest.mark.usefixtures("permissions_hold")
 def test_a_source_that_cannot_be_read_is_named(traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]) -> None:
     shut = tmp_path / "shut"
     shut.write_bytes(b"x")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -132,7 +131,7 @@ def test_what_cannot_be_looked_at_is_not_said_to_be_right(traindeck: Traindeck, 
     traindeck("doctor", tmp_path / "empty" / "train.py").must_be(4)
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.usefixtures("permissions_hold")
 def test_a_script_that_cannot_be_read_is_an_error_and_what_it_imports_a_remark(
     traindeck: Traindeck, code: Path
 ) -> None:
@@ -158,7 +157,7 @@ def test_links_and_strange_names(traindeck: Traindeck, code: Path, tmp_path: Pat
     assert "a\\nb.py:1" in traindeck("doctor", code).must_be(1).out
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.usefixtures("permissions_hold")
 def test_a_folder_that_cannot_be_read_is_told(traindeck: Traindeck, code: Path) -> None:
     (code / "train.py").write_text("import pkg.part\n")
     (code / "pkg").mkdir(mode=0)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import inspect
 import sys
+from argparse import SUPPRESS
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from support.cli_commands import typed_commands
+from support.cli_commands import parsers, typed_commands
 from traindeck.cli import lab
+from traindeck.cli.columns import width
 from traindeck.cli.main import command
 from traindeck.cli.parser import read
 from traindeck.cli.parser_parts import UsageError
-from traindeck.domain.texts import CHINESE
+from traindeck.domain.texts import CHINESE, ENGLISH, say
 from traindeck.runtime import language
 
 
@@ -158,3 +160,30 @@ def test_a_chinese_help_has_no_english_headings(capsys: pytest.CaptureFixture[st
         "参数：",
         "选项：",
     ]
+
+
+@pytest.mark.parametrize("spoken", [ENGLISH, CHINESE])
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_every_help_names_its_command_and_fits_the_terminal(
+    spoken: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    language.speak(spoken)
+    for words, parser in parsers():
+        with pytest.raises(SystemExit):
+            parser.parse_args(["--help"])
+        lines = capsys.readouterr().out.splitlines()
+        assert "".join(lines).startswith(f"{say('usage: ')}traindeck{''.join(f' {word}' for word in words)}"), words
+        assert not [line for line in lines if width(line) > columns], words
+        assert not [line for line in lines if line != line.rstrip()], words
+        shown = " ".join(line.strip() for line in lines)
+        for entry in parser.entries:
+            if entry.action.help != SUPPRESS:
+                assert all(name in shown for name in entry.action.option_strings), (words, entry)
+
+
+def test_the_usage_after_a_mistake_names_optional_arguments_too() -> None:
+    for typed in (["job", "ls", "--limit", "x"], ["obs", "cp", "a", "b", "--links", "cut"]):
+        with pytest.raises(UsageError) as caught:
+            read(typed)
+        assert "WORD ...]" in caught.value.usage or "SRC [SRC ...] DST" in " ".join(caught.value.usage.split())

@@ -86,6 +86,7 @@ LEADING = {
     "{count} file there was edited or comes from elsewhere, and was kept:",
     "{count} files there were edited or come from elsewhere, and were kept:",
     "usage: ",
+    "{title}:",
 }
 # What a reader reads as it stands: code, names of programs and of formats, what one types.
 SAME = re.compile(

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from argparse import SUPPRESS, _SubParsersAction
+from argparse import SUPPRESS
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,12 +44,11 @@ def page(request: pytest.FixtureRequest) -> str:
 
 def parsers(parser: Parser) -> Iterator[Parser]:
     parser.complete()
-    below = [action for action in parser._actions if isinstance(action, _SubParsersAction)]
-    if not below:
+    if parser.commands is None:
         yield parser
-    for action in below:
-        for inner in action.choices.values():
-            yield from parsers(inner)
+        return
+    for inner in parser.commands.parsers.values():
+        yield from parsers(inner)
 
 
 def test_every_command_and_every_option_is_in_it(page: str) -> None:
@@ -57,7 +56,7 @@ def test_every_command_and_every_option_is_in_it(page: str) -> None:
     for parser in parsers(build()):
         assert f".SS {parser.prog}\n" in shown
         section = shown.partition(f".SS {parser.prog}\n")[2].partition("\n.SS ")[0]
-        for action in parser._actions:
+        for action in (entry.action for entry in parser.entries):
             common = {"--profile", "--json", "--language", "--verbose", "--help"} & {*action.option_strings}
             if not common and action.help != SUPPRESS:
                 assert all(name in section for name in action.option_strings), (parser.prog, action)

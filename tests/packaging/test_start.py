@@ -101,11 +101,11 @@ class Project:
     def lock(self, name: str, text: str) -> None:
         (self.root / "packaging" / "lock" / f"{name}.txt").write_text(text, encoding="utf-8")
 
-    def popen(self, *arguments: str) -> "subprocess.Popen[str]":
+    def popen(self, *arguments: str, **locale: str) -> "subprocess.Popen[str]":
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHON"))}
         # A console of an older Windows; and packages come from the shelf alone.
         variables |= {"PYTHONIOENCODING": "cp1252", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": self.wheels.as_uri()}
-        variables |= {"PIP_CONFIG_FILE": os.devnull}
+        variables |= {"PIP_CONFIG_FILE": os.devnull, **locale}
         return subprocess.Popen(
             [sys.executable, str(self.root / "packaging" / "start.py"), *arguments],
             cwd=self.elsewhere,
@@ -116,8 +116,8 @@ class Project:
             start_new_session=True,
         )
 
-    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        process = self.popen(*arguments)
+    def run(self, *arguments: str, **locale: str) -> "subprocess.CompletedProcess[str]":
+        process = self.popen(*arguments, **locale)
         output, errors = process.communicate(timeout=PATIENT_S)
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
@@ -158,6 +158,18 @@ def test_the_program_gets_its_arguments_folder_and_exit_status(finished: Project
     assert told["folder"] == str(finished.elsewhere)
     assert told["python"] == str(finished.environment)
     assert finished.run("fail").returncode == 7
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "xx_XX.UTF-8"])
+def test_a_folder_with_chinese_letters_starts_under_any_locale(finished: Project, locale: str) -> None:
+    (linked,) = finished.environment.glob("**/site-packages/*traindeck*.pth")
+    assert linked.read_bytes().isascii()
+    python = str(finished.environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
+    variables = {**os.environ, "LC_ALL": locale}
+    asked = [python, "-P", "-c", "import traindeck.__main__ as found; raise SystemExit(found.__file__)"]
+    direct = subprocess.run([*asked], env=variables, cwd=finished.elsewhere, capture_output=True, timeout=PATIENT_S)
+    assert b"site-packages" not in direct.stderr and b"import_site" not in direct.stderr, direct.stderr
+    assert answer(finished.run("word", LC_ALL=locale))["folder"] == str(finished.elsewhere)
 
 
 def test_a_second_start_asks_pip_for_nothing(finished: Project) -> None:

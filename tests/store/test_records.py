@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
@@ -178,8 +179,6 @@ async def test_the_message_names_a_copy_only_where_there_is_one(tmp_path: Path) 
 @asynccontextmanager
 async def unwritable(path: Path) -> AsyncIterator[RunStore]:
     """As an ordinary user meets it whose folder was given to somebody else."""
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
     path.chmod(0o400)
     path.parent.chmod(0o500)
     try:
@@ -190,6 +189,7 @@ async def unwritable(path: Path) -> AsyncIterator[RunStore]:
         path.chmod(0o600)
 
 
+@pytest.mark.usefixtures("permissions_hold")
 async def test_records_that_take_no_writing_are_read_and_changes_wait_until_they_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,11 +214,10 @@ async def test_records_that_take_no_writing_are_read_and_changes_wait_until_they
         assert await store.get("dd44") == found
 
 
+@pytest.mark.usefixtures("permissions_hold")
 async def test_records_nobody_may_read_are_rebuilt_in_memory_from_the_folders(tmp_path: Path) -> None:
     path = tmp_path / "records.db"
     await three_runs(path)
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
     path.chmod(0)
     try:
         async with opened(path) as store:
@@ -226,6 +225,32 @@ async def test_records_nobody_may_read_are_rebuilt_in_memory_from_the_folders(tm
             assert store.trouble is not None and await store.lost_at()
     finally:
         path.chmod(0o600)
+
+
+@pytest.mark.usefixtures("permissions_hold")
+@pytest.mark.parametrize("with_copy", [True, False])
+@pytest.mark.parametrize("harm", [overwritten, emptied])
+async def test_damaged_records_that_cannot_be_put_aside_are_recovered_in_memory(
+    tmp_path: Path, with_copy: bool, harm: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "home" / "records.db"
+    path.parent.mkdir()
+    await three_runs(path)
+    harm(path)
+    if not with_copy:
+        shutil.rmtree(path.parent / "copies")
+    async with unwritable(path) as store:
+        assert {kept.id: kept.job_id for kept in await store.all()} == {
+            "aa11": "job-1", "bb22": "job-2", "cc33": "job-3"
+        }  # fmt: skip
+        assert store.trouble is not None and "cannot be written" in store.trouble.sentence()
+        await store.change("bb22", note="while nothing could be written")
+        path.parent.chmod(0o700)
+        path.chmod(0o600)
+        assert await store.write_what_was_not() and store.trouble is None
+    async with opened(path) as store:
+        assert {kept.id for kept in await store.all()} == {"aa11", "bb22", "cc33"}
+        assert (await store.existing("bb22")).note == "while nothing could be written"
 
 
 async def test_a_run_without_room_in_its_folder_is_on_record_all_the_same(tmp_path: Path) -> None:

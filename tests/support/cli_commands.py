@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from argparse import _SubParsersAction
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -76,7 +75,7 @@ Traindeck = Callable[..., Answer]
 
 def typed_commands() -> Iterator[tuple[str, ...]]:
     """All that can be typed, as the words that name each command."""
-    return (words for words, of in parsers() if not _below(of))
+    return (words for words, of in parsers() if of.commands is None)
 
 
 def parsers(of: Parser | None = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Parser]]:
@@ -84,13 +83,8 @@ def parsers(of: Parser | None = None, words: tuple[str, ...] = ()) -> Iterator[t
     of = of or parser.build()
     of.complete()
     yield words, of
-    for name, inner in _below(of).items():
+    for name, inner in of.commands.parsers.items() if of.commands else ():
         yield from parsers(inner, (*words, name))
-
-
-def _below(of: Parser) -> dict[str, Parser]:
-    groups = (action for action in of._actions if isinstance(action, _SubParsersAction))
-    return {name: inner for group in groups for name, inner in group.choices.items()}
 
 
 def as_program(

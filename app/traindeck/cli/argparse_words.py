@@ -9,9 +9,6 @@ from traindeck.domain.texts import say, text
 _WORDS = {
     words.english: words
     for words in (
-        text("usage: "),
-        text("options"),
-        text("positional arguments"),
         text("show program's version number and exit"),
         text("%(prog)s: error: %(message)s\n"),
         text("argument %(argument_name)s: %(message)s"),

@@ -77,12 +77,12 @@ def _stream() -> TextIO:
 def _name(parser: Parser, words: Sequence[str]) -> None:
     """A command has its options when it is named; the library looks for them before it names one."""
     parser.complete()
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for word in {*words} & {*action.choices}:
-                _name(action.choices[word], words)
-        elif (names := _names_for(action, parser)) is not None:
-            action.completer = _completer(names)  # type: ignore[attr-defined]  # where the library looks for it
+    for entry in parser.entries:
+        if (names := _names_for(entry.action, parser)) is not None:
+            entry.action.completer = _completer(names)  # type: ignore[attr-defined]  # where the library looks for it
+    inner = parser.commands.parsers if parser.commands else {}
+    for word in {*words} & {*inner}:
+        _name(inner[word], words)
 
 
 def _completer(names: Names) -> Callable[..., list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from traindeck import __version__
 from traindeck.cli.job.parser import add_filter, add_job
 from traindeck.cli.obs.parser import add_obs
-from traindeck.cli.parser_parts import Adder, Parser, group, leaf, yes
+from traindeck.cli.parser_parts import Parser, Subcommands, group, leaf, yes
 from traindeck.cli.tools_parser import add_tools
 from traindeck.domain.texts import say
 
@@ -69,11 +69,11 @@ def build() -> Parser:
 def _program(parser: Parser) -> None:
     parser.add_argument("--version", action="version", version=f"traindeck {__version__}", help=say("show the version"))
     opens = say("FILE.toml opens in the form; traindeck://run/ID and traindeck://obs/BUCKET/FOLDER/ open there too.")
-    window = parser.add_argument_group(say("window"), opens)
-    window.add_argument("--theme", choices=("light", "dark"), help=say("color theme (default: that of the system)"))
-    window.add_argument("--self-check", action="store_true", help=say("check the installation, then exit"))
-    window.add_argument("--first-minute", action="store_true", help=say("run the sample project, then exit"))
-    groups = parser.add_subparsers(dest="group", metavar="COMMAND", title=say("commands"))
+    parser.begin_section(say("window"), opens)
+    parser.add_argument("--theme", choices=("light", "dark"), help=say("color theme (default: that of the system)"))
+    parser.add_argument("--self-check", action="store_true", help=say("check the installation, then exit"))
+    parser.add_argument("--first-minute", action="store_true", help=say("run the sample project, then exit"))
+    groups = parser.add_commands("group", is_required=False)
     group(groups, "lab", say("manage the Lab, the cloud simulator on this computer"), _lab)
     group(groups, "profile", say("manage accounts and their keys"), _profile)
     group(groups, "obs", say("manage buckets and objects"), add_obs)
@@ -83,7 +83,7 @@ def _program(parser: Parser) -> None:
     add_tools(groups)
 
 
-def _lab(lab: Adder) -> None:
+def _lab(lab: Subcommands) -> None:
     leaf(lab, "serve", say("run the Lab in the foreground until interrupted"), _lab_root, _serve)
     leaf(lab, "status", say("show whether the Lab is running, where, and its contents"), _lab_root)
     leaf(lab, "stop", say("stop the Lab and its jobs"), _lab_root)
@@ -92,7 +92,7 @@ def _lab(lab: Adder) -> None:
     group(lab, "account", say("manage the accounts of the Lab"), _accounts, dest="account_action")
 
 
-def _accounts(accounts: Adder) -> None:
+def _accounts(accounts: Subcommands) -> None:
     leaf(accounts, "add", say("create an account with its own keys; takes effect at once"), _name, _lab_root)
     leaf(accounts, "remove", say("remove an account; keep its data"), _name, _lab_root)
     leaf(accounts, "ls", say("list the accounts of the Lab"), _lab_root)
@@ -135,7 +135,7 @@ def _lab_root(parser: Parser) -> None:
     parser.option("--root", "DIR", say("data folder"), type=Path)
 
 
-def _profile(profile: Adder) -> None:
+def _profile(profile: Subcommands) -> None:
     leaf(profile, "add", say("add an account; its keys are kept in the system keyring"), _name, _add)
     leaf(profile, "list", say("list accounts"))
     leaf(profile, "use", say("make an account current"), _name)

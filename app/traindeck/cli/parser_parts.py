@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import sys
 from argparse import ArgumentParser, HelpFormatter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
 
 from traindeck.cli.argparse_words import translate_argparse
-from traindeck.cli.columns import width, wrapped
+from traindeck.cli.help_page import help_page, terminal_columns, usage_line
 from traindeck.domain.texts import say
 from traindeck.runtime.language import LANGUAGES
 
@@ -23,9 +22,6 @@ _DURATION = re.compile(r"(\d{1,6})\s*([smhd])")
 _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
-Adder = Any
-"""argparse's action that holds subcommands; its class is private to argparse."""
-
 
 class UsageError(Exception):
     """What was typed is not a command; `usage` is the line that says what would be."""
@@ -35,37 +31,46 @@ class UsageError(Exception):
         self.usage = usage
 
 
-class _Formatter(HelpFormatter):
-    """As wide as the terminal; argparse would load all that packs and unpacks archives to measure it."""
+class HelpSection(NamedTuple):
+    """A part of the help page with a heading of its own."""
 
-    def __init__(self, prog: str) -> None:
-        self._room = _columns()
-        super().__init__(prog, width=self._room - 2)
-
-    def format_help(self) -> str:
-        """Where it is narrow argparse sets the usage so far to the right that it does not fit."""
-        # The colon of a heading is argparse's own.
-        words = re.sub(r"^(\w*[^\x00-\u02ff]):$", r"\1：", super().format_help(), flags=re.MULTILINE)
-        lines = words.split("\n")
-        return "\n".join(
-            piece for line in lines
-            for piece in ([line] if width(line) <= self._room else wrapped(f"  {line.strip()}", self._room))
-        )  # fmt: skip
-
-    def _split_lines(self, text: str, columns: int) -> list[str]:
-        return wrapped(" ".join(text.split()), columns)  # argparse breaks at blanks only, and Chinese has none
-
-    def _fill_text(self, text: str, columns: int, indent: str) -> str:
-        return "\n".join(indent + line for line in self._split_lines(text, columns - len(indent)))
+    title: str
+    about: str
 
 
-def _columns() -> int:
-    if (columns := os.environ.get("COLUMNS", "")).isdecimal() and int(columns):
-        return int(columns)
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
-    except (OSError, ValueError):
-        return 80
+class ParserEntry(NamedTuple):
+    """An option or argument, as the help page, the manual page and completion need it."""
+
+    action: argparse.Action
+    number: int | str | None  # of values; argparse changes its own while it parses
+    section: HelpSection | None
+    choice: Alternatives | None
+
+
+class Alternatives:
+    """Options that exclude each other."""
+
+    def __init__(self, parser: Parser, *, is_required: bool) -> None:
+        self.is_required = is_required
+        self._parser = parser
+        self._group = parser.add_mutually_exclusive_group(required=is_required)
+
+    def add_argument(self, *names: str, **settings: Any) -> None:
+        self._parser.record(self._group.add_argument(*names, **settings), self)
+
+
+class Subcommands:
+    """The commands of a group."""
+
+    metavar = "COMMAND"
+
+    def __init__(self, parser: Parser, dest: str, *, is_required: bool) -> None:
+        self.title = say("commands")
+        self.parsers: dict[str, Parser] = {}
+        self._group = parser.add_subparsers(dest=dest, metavar=self.metavar, prog=parser.prog, required=is_required)
+
+    def add(self, name: str, purpose: str, parts: Sequence[Callable[[Parser], None]], **settings: Any) -> None:
+        self.parsers[name] = self._group.add_parser(name, description=purpose, parts=parts, **settings)
 
 
 class Parser(ArgumentParser):
@@ -79,7 +84,12 @@ class Parser(ArgumentParser):
         **settings: Any,
     ) -> None:
         self.help_names = help_names
-        super().__init__(allow_abbrev=False, add_help=False, formatter_class=_Formatter, **settings)
+        self.entries: list[ParserEntry] = []
+        self.commands: Subcommands | None = None
+        self._section: HelpSection | None = None
+        # Without a width argparse measures the terminal, for which it loads all archive formats.
+        formatter: Any = partial(HelpFormatter, width=80)
+        super().__init__(allow_abbrev=False, add_help=False, formatter_class=formatter, **settings)
         self._parts = (add_common, *parts)
         self._is_mixed = False
 
@@ -87,6 +97,30 @@ class Parser(ArgumentParser):
         parts, self._parts = self._parts, ()
         for part in parts:
             part(self)
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        return self.record(super().add_argument(*names, **settings))
+
+    def record(self, action: argparse.Action, choice: Alternatives | None = None) -> argparse.Action:
+        self.entries.append(ParserEntry(action, action.nargs, self._section, choice))
+        return action
+
+    def begin_section(self, title: str, about: str) -> None:
+        """Show the options that follow under a heading of their own."""
+        self._section = HelpSection(title, about)
+
+    def one_of(self, *, is_required: bool = False) -> Alternatives:
+        return Alternatives(self, is_required=is_required)
+
+    def add_commands(self, dest: str, *, is_required: bool = True) -> Subcommands:
+        self.commands = Subcommands(self, dest, is_required=is_required)
+        return self.commands
+
+    def format_usage(self) -> str:
+        return usage_line(self, terminal_columns())
+
+    def format_help(self) -> str:
+        return help_page(self, terminal_columns())
 
     def flag(self, *names: str, means: str) -> None:
         self.add_argument(*names, action="store_true", help=means)
@@ -99,13 +133,14 @@ class Parser(ArgumentParser):
         if self._is_mixed:
             return super().parse_known_args(args, namespace)
         found, rest = self._parse(args, namespace)
-        if rest and self._subparsers is None:
+        if rest and self.commands is None:
             # Here, else the one above would tell it with a line that does not help.
             self.error(say("unrecognized arguments: %s") % " ".join(rest))
         return found, rest
 
     def _parse(self, args: Any, namespace: Any) -> Any:
-        if not any(action.nargs in ("?", "*", "+") for action in self._get_positional_actions()):
+        actions = [entry.action for entry in self.entries]
+        if not any(action.nargs in ("?", "*", "+") for action in actions if not action.option_strings):
             return super().parse_known_args(args, namespace)
         # Else argparse takes what may be left out, or come again, as left out once an option stands before it.
         self._is_mixed = True
@@ -115,7 +150,7 @@ class Parser(ArgumentParser):
             self._is_mixed = False
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, self.format_usage().rstrip())
+        raise UsageError(message, self.format_usage())
 
 
 def _profile_name(name: str) -> str:
@@ -137,18 +172,20 @@ def add_common(parser: Parser) -> None:
     parser.add_argument(*parser.help_names, action="help", help=say("show this help and exit"))
 
 
-def group(groups: Adder, name: str, purpose: str, fill: Callable[[Adder], None], dest: str = "action") -> None:
+def group(
+    groups: Subcommands, name: str, purpose: str, fill: Callable[[Subcommands], None], dest: str = "action"
+) -> None:
     """A command that has commands of its own."""
 
     def add(parser: Parser) -> None:
-        fill(parser.add_subparsers(dest=dest, metavar="COMMAND", title=say("commands"), required=True))
+        fill(parser.add_commands(dest))
 
     leaf(groups, name, purpose, add)
 
 
-def leaf(group: Adder, name: str, purpose: str, *parts: Callable[[Parser], None], **settings: Any) -> None:
+def leaf(group: Subcommands, name: str, purpose: str, *parts: Callable[[Parser], None], **settings: Any) -> None:
     """A command with its own options, in the order of `parts`."""
-    group.add_parser(name, help=purpose, description=purpose, parts=parts, **settings)
+    group.add(name, purpose, parts, **settings)
 
 
 def yes(parser: Parser) -> None:

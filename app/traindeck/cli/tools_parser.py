@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from traindeck.cli.parser_parts import Adder, Parser, group, leaf, yes
+from traindeck.cli.parser_parts import Parser, Subcommands, group, leaf, yes
 from traindeck.domain.texts import say
 
 _SHELLS = ("bash", "zsh", "fish", "powershell")
 
 
-def add_tools(groups: Adder) -> None:
+def add_tools(groups: Subcommands) -> None:
     group(groups, "config", say("import accounts of other programs"), _config)
     leaf(groups, "doctor", say("find what would fail in a script where the job runs, and fix it"), _doctor, yes)
     leaf(groups, "explain", say("tell what a log says: failure, progress, values, curves"), _explain)
@@ -43,7 +43,7 @@ def _explain(explain: Parser) -> None:
     explain.option("what", "RUN|FILE", say("a run, or a log file; “-” for standard input"))
 
 
-def _config(config: Adder) -> None:
+def _config(config: Subcommands) -> None:
     leaf(config, "import", say("import accounts of rclone and obsutil"), _import, yes)
 
 

@@ -116,7 +116,7 @@ class RecordsFile:
         self._next_try = time.monotonic() + _TRY_DISK_S
         try:
             if self._disk is None:
-                self._open_disk()
+                self._open_again()
             assert self._disk is not None
             rows = [row for run_id in sorted(self._unwritten) if (row := _row(memory, run_id)) is not None]
             gone = [run_id for run_id in self._unwritten if _row(memory, run_id) is None]
@@ -177,6 +177,18 @@ class RecordsFile:
             self._disk = None
             raise
 
+    def _open_again(self) -> None:
+        """Open the file, which may have been damaged or lost while the records were in memory."""
+        damage: AppError | None = None
+        if not self._was_lost():
+            try:
+                self._open_disk()
+            except Damaged as found:
+                damage = found
+            else:
+                return
+        self._recover_on_disk(damage)
+
     def _was_lost(self) -> bool:
         """An empty file reads as “no run yet”; so it is, unless something is left of runs."""
         if _has_content(self.path):
@@ -222,34 +234,37 @@ class RecordsFile:
     # -- recovery --------------------------------------------------------------------
 
     def _recover(self, damage: AppError | None) -> None:
-        """Put the file aside and make it anew of all that is left."""
+        try:
+            self._recover_on_disk(damage)
+        except (DiskFull, Unwritable) as trouble:
+            self._recover_in_memory(trouble)
+
+    def _recover_on_disk(self, damage: AppError | None) -> None:
+        """Put the file aside and make it again from all that is left."""
         log.error("the records are damaged: %s %s", damage, damage.detail if damage else "the file is empty or missing")
         if self._disk is not None:
             self._disk.close()
             self._disk = None
         busy = text("Another TrainDeck is using the records.")
         hint = text("Close the one not responding, then try again. Nothing was changed.")
-        try:
-            with alone_with(self.path, LOCK_S, busy, hint, ".migrate.lock"):
-                if self._is_whole_again():
-                    return
-                aside = self._put_aside()
-                copy = self.copies.newest()
-                if copy is not None:
-                    self._bring_back(copy)
-            # Opening takes the same lock where the copy is of an older version.
-            self._open_disk()
-            assert self._disk is not None
-            saved = _saved(aside) if aside else []
+        with alone_with(self.path, LOCK_S, busy, hint, ".migrate.lock"):
+            if self._is_whole_again():
+                return
+            aside = self._put_aside()
+            copy = self.copies.newest()
+            if copy is not None:
+                self._bring_back(copy)
+        # Opening takes the same lock where the copy is of an older version.
+        self._open_disk()
+        assert self._disk is not None
+        saved = _saved(aside) if aside else []
 
-            def fill(db: sqlite3.Connection) -> int:
-                _note(db, REBUILD, datetime.now(UTC).isoformat())
-                return self._rebuild(db, saved)
+        def fill(db: sqlite3.Connection) -> int:
+            _note(db, REBUILD, datetime.now(UTC).isoformat())
+            return self._rebuild(db, saved)
 
-            count = self._in_transaction(self._disk, fill)
-            self.recovered = _told_of_recovery(aside, copy, count)
-        except (DiskFull, Unwritable) as trouble:
-            self._recover_in_memory(trouble)
+        count = self._in_transaction(self._disk, fill)
+        self.recovered = _told_of_recovery(aside, copy, count)
 
     def _recover_in_memory(self, trouble: AppError) -> None:
         memory = None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.cli_commands import Traindeck, s3
+from support.servers.terminal import terminal
 
 WRITER = """
 import argparse, pathlib, time
@@ -144,6 +145,25 @@ def test_fetching_again_brings_what_is_new_and_never_replaces_an_edit(
     assert notes.read_text() == "newer notes"
     assert traindeck(*only).must_be(0).document["new"] == 0
     assert run["run"] == traindeck("job", "show", "last", "--json").document["run"]
+
+
+def test_outputs_follow_a_run_to_its_end_and_a_person_is_asked_about_edited_files(
+    traindeck: Traindeck, tmp_path: Path, job: Path, lab: dict[str, str]
+) -> None:
+    script = (job / "train.py").read_text(encoding="utf-8")
+    (job / "train.py").write_text(script.replace("    print(f", "    time.sleep(1.5)\n    print(f"), encoding="utf-8")
+    sent = traindeck("job", "submit", "p", "--set", "epochs=2", "--json").must_be(0).document
+    assert sent["state"] not in ("Completed", "Failed")
+    fetched = traindeck("job", "fetch", "last", "--to", "out", "--follow", "--json").must_be(0).document
+    assert fetched["state"] == "Completed" and fetched["new"] == 3
+    notes = tmp_path / "out" / "notes.txt"
+    for answer, content in (("n", "my own words"), ("y", "as the job wrote it")):
+        notes.write_text("my own words", encoding="utf-8")
+        with terminal(tmp_path, "job", "fetch", "last", "--to", "out") as shown:
+            shown.read_until("Overwrite 1 file")
+            shown.type(f"{answer}\n")
+            assert shown.end() == 0
+        assert notes.read_text(encoding="utf-8") == content
 
 
 def test_a_run_goes_only_when_that_is_meant_with_its_code_only_when_asked_and_never_with_its_outputs(

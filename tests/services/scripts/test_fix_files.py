@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import stat
 import sys
 from itertools import pairwise
@@ -13,6 +12,7 @@ import pytest
 
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound
 from traindeck.domain.scripts.fixes import FIX_WORDS, FixProposal, ScriptChange, ScriptFix
+from traindeck.runtime.files import put_in_place
 from traindeck.services.scripts.fix_files import MOST_KEPT, FixFiles
 
 FIX = ScriptFix.PARSE_KNOWN_ARGS
@@ -88,7 +88,7 @@ def test_a_fix_that_was_cut_off_halfway_is_taken_back(code: Path, fixes: FixFile
     assert (code / "train.py").read_bytes() == BEFORE
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="rights of folders")
+@pytest.mark.usefixtures("permissions_hold")
 def test_nothing_is_changed_where_one_file_cannot_be(code: Path, fixes: FixFiles) -> None:
     (code / "lib").chmod(0o500)
     try:
@@ -97,6 +97,25 @@ def test_nothing_is_changed_where_one_file_cannot_be(code: Path, fixes: FixFiles
     finally:
         (code / "lib").chmod(0o700)
     assert (code / "train.py").read_bytes() == BEFORE
+
+
+def test_a_fix_that_fails_half_way_puts_back_what_it_changed(
+    code: Path, fixes: FixFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where another program may hold a file open."""
+
+    def busy(part: Path, place: Path) -> None:
+        if place.name == "data.py":
+            raise PermissionError(errno.EACCES, "The process cannot access the file", str(place))
+        put_in_place(part, place)
+
+    monkeypatch.setattr("traindeck.services.scripts.fix_files.put_in_place", busy)
+    with pytest.raises(AppError, match=r"data\.py"):
+        fixes.apply(code, proposal(ScriptChange("entry.py", None, b"new\n"), *TWO))
+    assert (code / "train.py").read_bytes() == BEFORE
+    assert (code / "lib" / "data.py").read_bytes() == b"x = 1\n"
+    assert sorted(path.name for path in code.rglob("*.*")) == ["data.py", "train.py"]
+    assert fixes.applied() == []
 
 
 def test_nothing_is_changed_where_a_folder_is_in_the_way(code: Path, fixes: FixFiles) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -206,7 +205,7 @@ async def test_a_check_waits_for_the_network_and_is_taken_up_by_the_next_program
         assert row.is_verified and row.verified_files == 20
 
 
-@pytest.mark.skipif(os.name == "nt" or (hasattr(os, "geteuid") and os.geteuid() == 0), reason="root reads everything")
+@pytest.mark.usefixtures("permissions_hold")
 async def test_what_cannot_be_read_here_has_failed(shelf: ObjectShelf, home: Path, tmp_path: Path) -> None:
     local = tree(tmp_path / "data", {"a": b"a", "b": b"b"})
     (local / "a").chmod(0)

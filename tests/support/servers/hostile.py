@@ -119,7 +119,7 @@ class PlainServer(HostileServer):
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         begun = await reader.read(65536)
-        if begun[:1] != b"\x16":  # the first byte of a handshake
+        if begun and begun[:1] != b"\x16":  # the first byte of a handshake; nothing, if the client gave up
             self.budget.asked.append(repr(begun))
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         await writer.drain()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,9 +32,9 @@ async def fetch(call: Call) -> int:
     async with call.runs() as core:
         run = await find(call, core, asked.run)
         target: Path = asked.to or Path(run.name)
-        fetched = await _fetched(call, core, run, target, overwrite=asked.overwrite)
         if asked.follow and not run.state.is_over:
-            run, fetched = await _followed(call, core, run, target)
+            run = await _followed(call, core, run, target)
+        fetched = await _fetched(call, core, run, target, overwrite=asked.overwrite)
         if fetched.kept and not asked.overwrite and terminal.somebody_is_there():
             fetched = await _asked(call, core, run, fetched)
         _tell(call, run, fetched)
@@ -55,8 +56,8 @@ async def _fetched(call: Call, core: RunCore, run: Run, target: Path, *, overwri
         return await core.run_service.outputs.fetch(run.id, target, rules)
 
 
-async def _followed(call: Call, core: RunCore, run: Run, target: Path) -> tuple[Run, FetchedOutputs]:
-    """Again and again until the run is over, and once more: the last files come with its end."""
+async def _followed(call: Call, core: RunCore, run: Run, target: Path) -> Run:
+    """Download what is new until the run is over; its last files come with its end."""
     over = asyncio.Event()
 
     def note(changed: Run) -> None:
@@ -65,10 +66,11 @@ async def _followed(call: Call, core: RunCore, run: Run, target: Path) -> tuple[
 
     with core.watch.changed.heard_by(note):
         async with following(call, core, run):
-            while not await set_within(over, _AGAIN_S):
-                await _fetched(call, core, run, target, overwrite=call.options.overwrite)
-    run = await core.records.existing(run.id)
-    return run, await _fetched(call, core, run, target, overwrite=call.options.overwrite)
+            while not over.is_set():
+                with suppress(NotFound):  # nothing is written yet
+                    await _fetched(call, core, run, target, overwrite=call.options.overwrite)
+                await set_within(over, _AGAIN_S)
+    return await core.records.existing(run.id)
 
 
 async def _asked(call: Call, core: RunCore, run: Run, fetched: FetchedOutputs) -> FetchedOutputs:

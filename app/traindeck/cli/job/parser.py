@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, moment, size, yes
+from traindeck.cli.parser_parts import Parser, Subcommands, count, duration, filters, leaf, moment, size, yes
 from traindeck.domain.jobs.code_choice import CodeOf
 from traindeck.domain.texts import say
 
 SORTS = ("number", "name", "state", "duration", "ended", "account")
 
 
-def add_job(job: Adder) -> None:
+def add_job(job: Subcommands) -> None:
     leaf(job, "init", say("write a commented job.toml; in an empty folder, also the sample project"), _init)
     leaf(job, "fields", say("list all keys of a job file"))
     leaf(job, "check", say("check a job file without submitting it"), _file, _changes, _parameters, _checking)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from datetime import timedelta
 
-from traindeck.cli.parser_parts import Adder, Parser, count, duration, filters, leaf, share, size, yes
+from traindeck.cli.parser_parts import Parser, Subcommands, count, duration, filters, leaf, share, size, yes
 from traindeck.domain.texts import say
 
 _TEMPLATES = ("private", "public-read", "public-read-write", "public-read-list", "public-read-write-delete")
 
 
-def add_obs(obs: Adder) -> None:
+def add_obs(obs: Subcommands) -> None:
     leaf(obs, "ls", say("list buckets, or the contents of a bucket"), _ls, filters, help_names=_LONG_HELP)
     leaf(
         obs,
@@ -59,7 +59,7 @@ def _ls(ls: Parser) -> None:
 
 
 def _du(du: Parser) -> None:
-    depth = du.add_mutually_exclusive_group()
+    depth = du.one_of()
     depth.add_argument(
         "-d", "--depth", type=count, default=0, metavar="N", help=say("also list folders down to this depth")
     )
@@ -79,7 +79,7 @@ def _find(find: Parser) -> None:
         "encodings; of a bucket only with --contents."
     )
     find.flag("--report", means=say("report on a dataset: counts, classes, problems"))
-    depth = find.add_mutually_exclusive_group()
+    depth = find.one_of()
     depth.add_argument("--contents", action="store_true", help=say("report also on what is in the files of a bucket"))
     depth.add_argument("--names", action="store_true", help=say("report only what names and sizes tell"))
 
@@ -144,13 +144,13 @@ def _mini(mini: Parser) -> None:
     )
     mini.add_argument("source", metavar="SRC")
     mini.add_argument("target", nargs="?", metavar="DST")
-    how_many = mini.add_mutually_exclusive_group(required=True)
+    how_many = mini.one_of(is_required=True)
     how_many.add_argument("--per-class", type=count, metavar="N", help=say("keep N samples of each class"))
     how_many.add_argument(
         "--share", type=share, metavar="SHARE", help=say("keep a share of each class, e.g. 5%% or 0.05")
     )
     mini.option("--seed", "WORD", say("any text; another one selects other samples"), default="")
-    classes = mini.add_mutually_exclusive_group()
+    classes = mini.one_of()
     classes.add_argument("--index", metavar="FILE", help=say("the index in SRC that names files and classes"))
     classes.add_argument(
         "--folders", action="store_true", help=say("the folders are the classes, whatever indexes say")
@@ -218,7 +218,7 @@ def _pack(pack: Parser) -> None:
     pack.flag("--skip-unreadable", means=say("skip files that cannot be read, and report them"))
     _limit(pack)
     pack.flag("-n", "--dry-run", means=say("only list what would be created"))
-    instead = pack.add_mutually_exclusive_group()
+    instead = pack.one_of()
     instead.add_argument("--list", action="store_true", help=say("list the files packed at SRC"))
     instead.add_argument("--unpack", action="store_true", help=say("unpack SRC into the folder DST"))
     only = say("unpack only files whose names match, e.g. 'train/*.jpg'; nothing else is downloaded")
@@ -230,7 +230,7 @@ def _pack(pack: Parser) -> None:
 def _cat(cat: Parser) -> None:
     from traindeck.cli.obs.cat import part
 
-    which = cat.add_mutually_exclusive_group()
+    which = cat.one_of()
     which.add_argument(
         "--range", type=part, metavar="FROM-TO",
         help=say(
@@ -254,7 +254,7 @@ def _fragments(fragments: Parser) -> None:
 def _rm(rm: Parser) -> None:
     rm.flag("-r", "--recursive", means=say("everything in a folder or bucket, including subfolders"))
     rm.flag("-n", "--dry-run", means=say("only show what would be deleted"))
-    instead = rm.add_mutually_exclusive_group()
+    instead = rm.one_of()
     undo = say("undelete objects, if versioning is enabled")
     instead.add_argument("--undo", action="store_true", help=undo)
     one = say("permanently delete this version of one object, as shown by “stat --versions”")
@@ -369,7 +369,7 @@ def _metadata(value: str) -> tuple[str, str]:
 
 def _human(parser: Parser) -> None:
     """As other programs have it; -h asks for help everywhere else."""
-    how = parser.add_mutually_exclusive_group()
+    how = parser.one_of()
     human = say("show sizes in kB, MB, GB (default)")
     how.add_argument("-h", "--human-readable", action="store_true", help=human)
     how.add_argument("-b", "--bytes", action="store_true", help=say("show sizes in bytes"))

@@ -93,12 +93,24 @@ class RunOutputs:
             raise NotFound(text("“{name}” has no outputs in OBS.", name=run.name), text("Add an output to its form."))
         done = FetchedOutputs(target)
         outcomes = Outcomes()
+        missing = 0
         for channel, source in zip(outputs, _places(run), strict=True):
             into = target / channel.name if len(outputs) > 1 else target
             with outcomes.one(channel.name):
-                done = done.with_more(await self._fetch(run, source, into, rules or FetchRules()))
-                on_folder(source, into)
+                try:
+                    done = done.with_more(await self._fetch(run, source, into, rules or FetchRules()))
+                except NotFound:
+                    if run.state.is_over:
+                        raise
+                    missing += 1
+                else:
+                    on_folder(source, into)
         outcomes.end()
+        if missing == len(outputs):
+            raise NotFound(
+                text("“{name}” has written no outputs yet.", name=run.name),
+                text("Try again later, or download until the run ends."),
+            )
         return done
 
     async def _fetch(self, run: Run, source: ObjectPath, into: Path, rules: FetchRules) -> FetchedOutputs:

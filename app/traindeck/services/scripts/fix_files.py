@@ -267,7 +267,8 @@ def _write(places: dict[str, Path], changes: Sequence[ScriptChange]) -> None:
                 if change.after is None:
                     place.unlink(missing_ok=True)
                 else:
-                    put_in_place(parts.pop(change.path), place)
+                    put_in_place(parts[change.path], place)
+                    del parts[change.path]
     except BaseException:
         for change in done:
             _put_back(places[change.path], change)

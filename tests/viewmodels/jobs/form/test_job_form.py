@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from hypothesis import given
@@ -39,7 +39,7 @@ from traindeck.services.jobs.choices import JobChoices
 from traindeck.store.offers import OfferStore
 from traindeck.store.price_file import PriceFile
 from traindeck.viewmodels.jobs.form.form_choices import ChoiceRow, FormChoices
-from traindeck.viewmodels.jobs.form.form_draft import FormDraft, draft_of
+from traindeck.viewmodels.jobs.form.form_draft import FormDraft, Origin, draft_of
 from traindeck.viewmodels.jobs.form.form_parts import FormParts
 from traindeck.viewmodels.jobs.form.form_state import FormState
 from traindeck.viewmodels.jobs.form.form_values import ROW_FIELDS, rows_of, with_rows
@@ -366,6 +366,23 @@ async def test_what_was_typed_is_there_again_at_the_next_start(tmp_path: Path) -
         assert kept(again.state) == kept(form.state)
         assert again.state.errors == {}, "nobody made a mistake yet"
         await until(lambda: again.state.offer)
+
+
+def test_a_kept_draft_holds_every_field_of_the_form() -> None:
+    whole = JobSpec(
+        **{field.name: "word" for field in fields(JobSpec) if type(field.default) is str},
+        target=Target.MODELARTS, ignore=("*.ckpt",), silenced_rules=("parse-args",), install_moxing=True, nodes=2,
+        priority=3, preemptible=True, log_copy=True, parameters=(("lr", 0.1), ("on", True), ("tag", "7")),
+        inputs=(Channel("data", "obs://b/d/", ChannelAccess.ENVIRONMENT, ChannelStyle.OBS, "/data"),),
+        outputs=(Channel("out", "obs://b/o/"),), environment=(("A", "1"),), tags=(("team", "cv"),),
+        volumes=(Volume(VolumeKind.NFS, "10.0.0.1:/", "/mnt", True),), notify_events=("JobFailed",),
+        extra=(("spec.custom", "1"),),
+    )  # fmt: skip
+    assert not [field.name for field in fields(JobSpec) if getattr(whole, field.name) == field.default]
+    origin = Origin(41, whole, "r41", "bundle")
+    rows = {name: rows_of(whole, name) for name in ROW_FIELDS}
+    draft = FormDraft(whole, rows, Path("/code"), Path("/code/job.toml"), origin, "work", True, "# mine")
+    assert draft_of(json.loads(json.dumps(draft.plain()))) == draft
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3)))

@@ -52,6 +52,24 @@ async def test_only_what_is_wanted_comes_and_what_was_edited_is_asked_about(tmp_
         await until(lambda: not fetches.of(run.id).is_busy)
 
 
+async def test_outputs_are_downloaded_until_the_run_ends_also_before_the_first_is_there(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        fetches, target = OutputFetches(cloud.service, cloud.watch, cloud.scope), tmp_path / "here"
+        run, place = await running(cloud, tmp_path)
+        place.rmdir()
+        cloud.jobs.move("Running")
+        cloud.watch_runs()
+        fetches.fetch(run, target, FetchWish(until_over=True), User().choose)
+        await until(lambda: fetches.of(run.id).is_waiting)
+        assert fetches.of(run.id).is_busy
+        place.mkdir()
+        (place / "1.ckpt").write_bytes(b"one")
+        cloud.jobs.move("Completed", duration_ms=1000)
+        cloud.watch.wake()
+        await until(lambda: not fetches.of(run.id).is_busy)
+        assert (target / "1.ckpt").read_bytes() == b"one"
+
+
 async def test_until_the_run_ends_more_is_fetched(tmp_path: Path) -> None:
     async with FolderCloud(tmp_path) as cloud:
         fetches, target = OutputFetches(cloud.service, cloud.watch, cloud.scope), tmp_path / "here"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.errors import InvalidInput
+from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import bytes_of, size_words
 from traindeck.domain.texts import Text, count_text, text
@@ -145,14 +145,15 @@ class OutputFetches(QObject):
         with ExitStack() as heard:
             heard.enter_context(self._watch.changed.heard_by(note))
             heard.enter_context(self._service.transfers.changed.heard_by(partial(self._note_progress, run)))
-            fetched = await self._once(run, target, wish)
             now = await self._service.records.existing(run.id)
             if wish.until_over and not now.state.is_over:
                 waiting = text("Waiting for more outputs until the run ends…")
-                self._become(run.id, words=waiting, share=None, is_waiting=True)
-                while not await set_within(over, _AGAIN_S):
-                    await self._once(run, target, wish)
-                fetched = await self._once(run, target, wish)
+                while not over.is_set():
+                    with suppress(NotFound):  # nothing is written yet
+                        await self._once(run, target, wish)
+                    self._become(run.id, words=waiting, share=None, is_waiting=True)
+                    await set_within(over, _AGAIN_S)
+            fetched = await self._once(run, target, wish)
             if fetched.kept and await self._may_overwrite(fetched, target, choose):
                 await self._once(run, target, wish, overwrite=True)
 

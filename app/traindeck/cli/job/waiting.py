@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -119,11 +119,15 @@ async def settle(call: Call, core: RunCore, *, patient: bool = False) -> AppErro
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
     say_records(call, core)
     words = say("An earlier job is still unconfirmed: it may exist and be charged. “traindeck job ls” shows it.")
+    still_open = {run.id for run in await core.records.live() if run.state.is_open}
     try:
         async with asyncio.timeout(None if patient else _SETTLE_S):
-            await core.submission.settle()
+            for run in await core.submission.settle():
+                if run.id not in still_open:
+                    call.output.note(say("The submission of {name} arrived late: its job exists.", name=run.name))
     except TimeoutError:
-        call.output.note(words)
+        if still_open:
+            call.output.note(words)
     except AppError as error:
         call.output.note(words)
         call.output.note(error.sentence())
@@ -166,13 +170,16 @@ async def check_again(call: Call, core: RunCore, reference: str, *, patient: boo
         call.output.note(str(run.reason))
 
 
-async def bring_up_to_date(call: Call, core: RunCore, ended: Run | None = None) -> None:
+async def bring_up_to_date(
+    call: Call, core: RunCore, ended: Run | None = None, only: Collection[str] | None = None
+) -> None:
     """Ask the services about every live run once; where that fails, say so and how old the records are.
 
-    Of `ended` the end of the log may be missing here; it is fetched.
+    Of `ended` the end of the log may be missing here; it is fetched. `only`: ask no other accounts than these.
     """
     await settle(call, core)
     unheard = {run.profile for run in await core.records.live() if run.state.is_remote}
+    unheard = unheard if only is None else unheard.intersection(only)
     if ended is not None and await _may_lack_log(core, ended):
         await core.watch.finish_log(ended)
         unheard.add(ended.profile)

@@ -77,6 +77,12 @@ class RunStore:
         """Whether everything is on the disk now."""
         return await self._writer.run(lambda _: self._records.write_what_was_not())
 
+    async def ensure_writable(self) -> None:
+        """Raise what keeps changes from the disk; for callers that end before it could be written later."""
+        await self._write(
+            "", lambda db: db.execute("INSERT OR REPLACE INTO facts VALUES ('written', '')"), on_disk=True
+        )
+
     async def make_copy(self, day: date) -> None:
         """Once a day, of which it is known that it opens."""
         await self._writer.run(lambda _: self._records.make_copy(day))

@@ -34,10 +34,11 @@ def add_job(job: Adder) -> None:
     leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
     leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch, filters)
     leaf(job, "adopt", say("take a job made elsewhere into the list of runs"), _adopt)
-    leaf(job, "note", say("keep a note with a run; without words, remove it"), _run, _words)
+    leaf(job, "note", say("keep a note with a run; without words, print it"), _run, _words)
     leaf(job, "tag", say("add or remove tags of a run, here and at the service"), _run, _tag)
     leaf(job, "star", say("mark a run with a star"), _run, _star)
-    leaf(job, "describe", say("change the description of a run, here and at the service"), _run, _words)
+    describe = say("change the description of a run, here and at the service; without words, print it")
+    leaf(job, "describe", describe, _run, _words)
 
 
 def _init(init: Parser) -> None:
@@ -130,6 +131,7 @@ def _adopt(adopt: Parser) -> None:
 
 def _words(parser: Parser) -> None:
     parser.option("words", "WORD", say("the text"), nargs="*")
+    parser.flag("--clear", means=say("remove the text"))
 
 
 def _tag(tag: Parser) -> None:

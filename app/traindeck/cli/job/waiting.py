@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -31,6 +32,9 @@ _LOOK_S = 15.0
 _SILENCE_S = 4.0  # of an account that has said nothing at all: who looks at what is recorded here waits no longer
 _LOGS_KEPT = timedelta(days=31)
 _SETTLE_S = 5.0
+_GONE_S = 2.0
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -192,6 +196,18 @@ async def bring_up_to_date(
                 looking.enter_context(core.watch.looking_at(account))
         if unheard:
             await _heard(call, core, unheard)
+
+
+async def look_at_job(core: RunCore, run: Run) -> Run:
+    """Find out whether the job of a run that ended was deleted; without a quick answer the record stays as it is."""
+    if run.profile == LAB and not await core.lab.is_running():
+        return run
+    try:
+        async with asyncio.timeout(_GONE_S):
+            return await core.run_service.notes.look_at_job(run)
+    except (TimeoutError, AppError) as error:
+        log.info("whether the job of %s still exists: %s", run.name, error)
+        return run
 
 
 async def _may_lack_log(core: RunCore, run: Run) -> bool:

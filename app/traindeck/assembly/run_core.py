@@ -175,9 +175,7 @@ class RunCore(DataCore):
         from traindeck.store.price_file import PriceFile
 
         prices = PriceFile(self.paths.prices)
-        return Billing(
-            self.records, self.connections, self.run_service, prices, self.disk, claim=self.submission.claim
-        )
+        return Billing(self.records, self.connections, self.run_service, prices, self.disk, claim=self.submission.claim)
 
     async def _make_copy(self) -> None:
         """Who only uses commands has a copy of each day, too."""

@@ -64,7 +64,8 @@ def _runs(ls: Parser) -> None:
     ls.option("--columns", "NAMES", columns)
     ls.option("--export", "FILE", say("write a .csv or .md file with all columns"), type=Path)
     _replacing(ls)
-    ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("maximum number; 0 for all"))
+    limit = say("maximum number; 0 for all (default: 50, with --export all)")
+    ls.add_argument("-n", "--limit", type=count, metavar="N", help=limit)
 
 
 def _run(parser: Parser) -> None:
@@ -176,7 +177,8 @@ def _template(template: Parser) -> None:
     template.option("file", "FILE", say("for save: a job.toml, or its folder"), nargs="?", type=Path)
     lock = say("for save: a key that jobs of this template cannot change, such as resources.flavor")
     template.option("--lock", "KEY", lock, action="append", default=[])
-    template.flag("--replace", means=say("for save: replace a template of this name"))
+    replace = say("for save: replace a template of this name; its locks stay unless --lock is given ('' for none)")
+    template.flag("--replace", means=replace)
 
 
 def _what(export: Parser) -> None:

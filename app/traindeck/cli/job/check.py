@@ -45,9 +45,9 @@ async def check(call: Call) -> int:
         call.output.document(document_of(report))
     else:
         print_findings(call.output.line, report.findings, call.options.file)
-    failed = len(report.could_not_run)
-    left = len(report.of(CheckLevel.NOT_CHECKED)) - sum(one.did_not_run for one in report.findings)
-    if left:
+    failed = 0 if report.is_red else len(report.could_not_run)
+    left = len(report.of(CheckLevel.NOT_CHECKED))
+    if left and not failed:
         call.output.note(say_count("{count} check could not be made.", "{count} checks could not be made.", left))
     if failed and not call.output.json_wanted:
         call.output.line(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
+from traindeck.cli.job.waiting import settle
 from traindeck.cli.main import Call
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow, size_words
@@ -22,7 +23,8 @@ async def clean(call: Call) -> int:
     options = call.options
     async with call.runs() as core:
         profile = call.profile(core)
-        cleaning = CodeCleaning(core.records, core.connections, core.planes, core.bundles)
+        await settle(call, core)  # a run whose job arrived late needs its code
+        cleaning = CodeCleaning(core.records, core.connections, core.planes, core.bundles, core.submission.alone)
         if options.place is not None:
             root = ObjectPath.parse(options.place)
             places = [CodePlaces.of_run(root if root.is_bucket else root.as_folder(), "run", "code")]
@@ -38,8 +40,8 @@ async def clean(call: Call) -> int:
                 call.output.note(error.sentence())  # a bucket that runs of old had
         for unused in found:
             _tell(call, unused)
-        count = sum(len(one.unused) for one in found)
-        size = sum(_size(one.unused) for one in found)
+        count = sum(len(one.removable) for one in found)
+        size = sum(_size(one.removable) for one in found)
         is_wanted = bool(count) and not options.dry_run and _is_meant(call, count, size)
         for unused in found if is_wanted else ():
             await cleaning.remove(profile, unused)
@@ -76,6 +78,15 @@ def _tell(call: Call, found: UnusedCode) -> None:
             len(found.unused), place=place, size=size_words(_size(found.unused)),
         )
     )  # fmt: skip
+    if found.folders:
+        size = size_words(sum(_size(folder.rows) for folder in found.folders))
+        call.output.note(
+            say_count(
+                "{place}: {count} code folder of a run that never became a job ({size})",
+                "{place}: {count} code folders of runs that never became jobs ({size})",
+                len(found.folders), place=str(found.places.of_all_runs), size=size,
+            )
+        )  # fmt: skip
     call.output.note(
         say_count("Kept: {count} code file in use ({size})", "Kept: {count} code files in use ({size})",
                   len(found.kept), size=size_words(_size(found.kept)))
@@ -88,6 +99,14 @@ def _tell(call: Call, found: UnusedCode) -> None:
                 len(found.young), size=size_words(_size(found.young)),
             )
         )  # fmt: skip
+    if found.young_folders:
+        call.output.note(
+            say_count(
+                "Kept: {count} code folder of a run that never became a job, because it is too new; see --older-than",
+                "Kept: {count} code folders of runs that never became jobs, because they are too new; see --older-than",
+                len(found.young_folders),
+            )
+        )
     if found.unread:
         call.output.note(
             say_count(
@@ -113,5 +132,8 @@ def _document(found: UnusedCode) -> dict[str, object]:
         "kept_bytes": _size(found.kept),
         "too_new": len(found.young),
         "too_new_bytes": _size(found.young),
+        "folders": len(found.folders),
+        "folders_bytes": sum(_size(folder.rows) for folder in found.folders),
+        "folders_too_new": len(found.young_folders),
         "unread": list(found.unread),
     }

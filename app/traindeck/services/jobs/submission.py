@@ -296,7 +296,7 @@ class Submission:
         for run in await self.records.without_job(profile) if by_name else ():
             if (job := by_name.get(run.name)) is None:
                 continue
-            async with self._alone(run.id) as mine:
+            async with self.alone(run.id) as mine:
                 now = await self.records.get(run.id)
                 if mine and now is not None and not now.job_id:
                     claimed.append(await self._adopt(now, job))
@@ -321,7 +321,7 @@ class Submission:
 
     async def abandon(self, run_id: str) -> None:
         """Forget a submission of which nobody knows what became: if its job is there, it runs and is charged."""
-        async with self._alone(run_id) as mine:
+        async with self.alone(run_id) as mine:
             run = await self.records.existing(run_id)
             if not run.state.is_open or not mine:
                 raise Conflict(
@@ -332,7 +332,7 @@ class Submission:
 
     async def _settle(self, run_id: str, *, patient: bool) -> Run | None:
         """The run as it is afterwards; None: it is left to the program that is, or was, at it."""
-        async with self._alone(run_id) as mine:
+        async with self.alone(run_id) as mine:
             run = await self.records.get(run_id)
             if run is None or not mine or not run.state.is_open:
                 return None
@@ -345,7 +345,7 @@ class Submission:
                 return await self._adopt(run, job)
             return await self._not_there(run) if patient or self._is_late(run) else run
 
-    def _alone(self, run_id: str) -> AbstractAsyncContextManager[bool]:
+    def alone(self, run_id: str) -> AbstractAsyncContextManager[bool]:
         """Whether it is this program that may act on the run's submission now."""
         return held(self.folder_of(run_id) / "submission.lock", self.disk)
 
@@ -382,7 +382,7 @@ class Submission:
             resubmission_of=parent,
             accepted=accepted,
         )
-        async with self._alone(run.id):
+        async with self.alone(run.id):
             run = await self.records.add(run)
             self.begun.add(run.id)
             self.changed.tell(run)

@@ -85,10 +85,10 @@ def test_what_an_import_leaves_behind_is_said(traindeck: Traindeck, lab: dict[st
     config = {"app_url": "/code-b/c/", "boot_file_url": "/code-b/c/train.py", "engine_id": 130, "dataset_id": "d"}
     (tmp_path / "old.json").write_text(json.dumps({"job_name": "old", "config": config}), encoding="utf-8")
     read = traindeck("job", "import", "old.json", "--json").must_be(0)
-    looked_up, left = read.document["remarks"][::-1]
+    left, no_stop_time, looked_up = read.document["remarks"]
     assert "“130”" in looked_up and "no engine of this ID" in looked_up
     assert left == "Not imported, because a job has no place for it: config.dataset_id."
-    assert all(remark in read.said for remark in (looked_up, left))
+    assert all(remark in read.said for remark in (left, no_stop_time, looked_up))
     away = traindeck("job", "import", "old.json", "--profile", "nobody").must_be(0)
     assert "could not be looked up" in away.said and "name = " in away.out
 
@@ -121,7 +121,7 @@ def test_no_limit_that_was_typed_goes_out_and_comes_back(traindeck: Traindeck, t
 
 def test_what_an_output_says_of_its_upload_is_kept_and_sent_back(traindeck: Traindeck, tmp_path: Path) -> None:
     for upload in ({"mode": "upload_periodically", "period": 30}, {"mode": "upload_at_end", "period": 60}):
-        output = {"name": "train_url", "remote": {"obs": {"obs_url": "/b/o/"}}, **upload, "newer": [1]}
+        output = {"name": "train_url", "remote": {"obs": {"obs_url": "/b-1/o/"}}, **upload, "newer": [1]}
         body = {"kind": "job", "metadata": {"name": "x"}, "algorithm": {"outputs": [output]}, "spec": {}}
         (tmp_path / "rest.json").write_text(json.dumps(body), encoding="utf-8")
         (tmp_path / "job.toml").write_text(traindeck("job", "import", "rest.json").must_be(0).out, encoding="utf-8")

@@ -70,7 +70,7 @@ def test_logs_are_searched_once_for_all_runs(
 
 
 def test_an_unknown_column_or_number_is_named_with_the_nearest(traindeck: Traindeck, tmp_path: Path) -> None:
-    assert "No runs yet" in traindeck("job", "ls", "--best", "loss").must_be(0).said
+    assert "No run matches" in traindeck("job", "ls", "--best", "loss").must_be(0).said
     record(tmp_path / "home", 3)
     wrong = traindeck("job", "ls", "--columns", "name,sate").must_be(2)
     assert "sate" in wrong.said and "state" in wrong.said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
@@ -43,8 +44,9 @@ async def clean(call: Call) -> int:
         count = sum(len(one.removable) for one in found)
         size = sum(_size(one.removable) for one in found)
         is_wanted = bool(count) and not options.dry_run and _is_meant(call, count, size)
-        for unused in found if is_wanted else ():
-            await cleaning.remove(profile, unused)
+        if is_wanted:
+            removed = [row for unused in found for row in await cleaning.remove(profile, unused)]
+            count, size = len(removed), _size(removed)
     document = {"profile": profile, "removed": is_wanted, "places": [_document(one) for one in found]}
     call.output.result(document, _words(call, places=len(found), count=count, size=size, is_removed=is_wanted))
     return DONE
@@ -119,7 +121,7 @@ def _tell(call: Call, found: UnusedCode) -> None:
             call.output.note(f"  {name}")
 
 
-def _size(rows: tuple[ObjectRow, ...]) -> int:
+def _size(rows: Iterable[ObjectRow]) -> int:
     return sum(row.size_bytes for row in rows)
 
 

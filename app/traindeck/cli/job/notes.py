@@ -80,7 +80,9 @@ async def describe(call: Call) -> int:
 def _words(call: Call) -> str | None:
     """Return the new text; None asks for the present one, which must not be lost by that."""
     if call.options.clear and call.options.words:
-        raise InvalidInput(text("--clear removes the text, so no text can be given."), text("Omit one of both."))
+        raise InvalidInput(
+            text("--clear removes the text, so no text can be given."), text("Specify either a text or --clear.")
+        )
     return " ".join(call.options.words) if call.options.words or call.options.clear else None
 
 

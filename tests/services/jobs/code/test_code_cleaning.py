@@ -75,7 +75,7 @@ async def test_what_another_home_still_refers_to_stays_and_the_rest_goes_when_as
         await way.put(b"mine", *strange)
         assert (await look(mine)).unused == found.unused
 
-        assert await cleaning(mine).remove(LAB, found) == 1
+        assert await cleaning(mine).remove(LAB, found) == found.unused
         left = set(await mine.objects("traindeck/blobs/"))
         assert len(left) == 6 and {place.key for place in strange} <= left
         assert await is_identical(mine, kept) and await is_identical(theirs, colleague)
@@ -139,7 +139,7 @@ async def test_folders_of_runs_that_never_became_jobs_go_when_asked(lab: LabProc
         young = await look(bench, timedelta(days=1))
         assert young.folders == () == young.unused and len(young.young_folders) == 3
 
-        assert await cleaning(bench).remove(LAB, found) == 3 * 4 + 3
+        assert await cleaning(bench).remove(LAB, found) == found.removable and len(found.removable) == 3 * 4 + 3
         assert await folders(bench) == {sent.name} and await is_identical(bench, sent)
         assert (await look(bench)).folders == ()
         # Their frozen code is on this computer, so that they can still be run again.
@@ -165,7 +165,8 @@ async def test_a_folder_that_a_run_uses_or_may_use_stays(lab: LabProcess, way: W
         assert {one.run_name for one in found.folders} == {runs[name].name for name in ("busy", "claimed", "gone")}
         await bench.records.change(runs["claimed"].id, state=RunState.RUNNING, job_id="job-1")
         async with held(bench.paths.run(runs["busy"].id) / "submission.lock", bench.disk):
-            await cleaning(bench).remove(LAB, found)
+            removed = await cleaning(bench).remove(LAB, found)
+        assert {row.key.split("/")[2] for row in removed if "/code/" in row.key} == {runs["gone"].name}
         assert await folders(bench) == {late.name, user.name} | {run.name for run in runs.values()} - {
             runs["gone"].name
         }

@@ -126,29 +126,30 @@ class CodeCleaning:
                 found[run.name] = run.id
         return found
 
-    async def _remove_folder(self, profile: str, bucket: str, folder: AbandonedFolder) -> list[Any]:
-        """Nothing goes of a run that is being submitted, or that got its job since it was looked at."""
-        async with self.alone(folder.run_id) as mine:
-            run = await self.records.get(folder.run_id)
-            if not mine or run is None or not _is_without_job(run):
-                return []
-            keys = [row.key for row in folder.rows]
-            return list(await self.planes.run(profile, lambda plane: plane.remove(bucket, keys)))
+    async def remove(self, profile: str, found: UnusedCode) -> tuple[ObjectRow, ...]:
+        """Return what was removed; raise Conflict where the service kept some of it.
 
-    async def remove(self, profile: str, found: UnusedCode) -> int:
-        """How many were removed; raises Conflict where the service kept some."""
-        keys = [row.key for row in found.unused]
-        bucket = found.place.bucket
-        left = list(await self.planes.run(profile, lambda plane: plane.remove(bucket, keys)))
+        Nothing goes of a run that is being submitted, or that got its job since it was looked at.
+        """
+        removed = list(found.unused)
+        left = await self._remove_rows(profile, found, found.unused)
         for folder in found.folders:
-            left += await self._remove_folder(profile, bucket, folder)
+            async with self.alone(folder.run_id) as mine:
+                run = await self.records.get(folder.run_id)
+                if mine and run is not None and _is_without_job(run):
+                    left += await self._remove_rows(profile, found, folder.rows)
+                    removed += folder.rows
         await self.bundles.forget_sent(place_of_blobs(self.connections.profile(profile), found.places))
         if left:
             raise Conflict(
                 count_text("{count} code file was not deleted.", "{count} code files were not deleted.", len(left)),
                 text("{place}: {reason} Try again.", place=left[0].key, reason=left[0].message),
             )
-        return len(found.removable)
+        return tuple(removed)
+
+    async def _remove_rows(self, profile: str, found: UnusedCode, rows: Sequence[ObjectRow]) -> list[Any]:
+        keys = [row.key for row in rows]
+        return list(await self.planes.run(profile, lambda plane: plane.remove(found.place.bucket, keys)))
 
 
 def _is_without_job(run: Run) -> bool:

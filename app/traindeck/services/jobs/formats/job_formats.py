@@ -135,6 +135,7 @@ def _without_secrets(spec: JobSpec) -> tuple[JobSpec, tuple[str, ...]]:
 
 def _request_text(spec: JobSpec) -> str:
     """The body of a create request, with places and code as the form has them."""
+    spec = replace(spec, stop_after=spec.stop_after or NO_LIMIT)
     body = job_request(spec.name, spec.for_run(spec.name), _code(spec))
     return _json(body)
 

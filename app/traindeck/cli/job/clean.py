@@ -84,8 +84,8 @@ def _tell(call: Call, found: UnusedCode) -> None:
         size = size_words(sum(_size(folder.rows) for folder in found.folders))
         call.output.note(
             say_count(
-                "{place}: {count} code folder of a run that never became a job ({size})",
-                "{place}: {count} code folders of runs that never became jobs ({size})",
+                "{place}: {count} code directory of a run that never became a job ({size})",
+                "{place}: {count} code directories of runs that never became jobs ({size})",
                 len(found.folders), place=str(found.places.of_all_runs), size=size,
             )
         )  # fmt: skip
@@ -104,8 +104,8 @@ def _tell(call: Call, found: UnusedCode) -> None:
     if found.young_folders:
         call.output.note(
             say_count(
-                "Kept: {count} code folder of a run that never became a job, because it is too new; see --older-than",
-                "Kept: {count} code folders of runs that never became jobs, because they are too new; see --older-than",
+                "Kept as too new: {count} code directory of a run that never became a job; see --older-than",
+                "Kept as too new: {count} code directories of runs that never became jobs; see --older-than",
                 len(found.young_folders),
             )
         )

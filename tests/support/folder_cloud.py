@@ -376,7 +376,7 @@ class FolderCloud(Entered):
         self.log_search = LogFinder(self.logs, self.disk)
         self.adoption = Adoption(
             self.records, self.connections, self.watch, self.transfers, bundles, self.disk, self.paths.adopted,
-            self.planes, self.submission.mark_of_home,
+            self.planes, self.submission.mark_of_home, self.submission.claim,
         )  # fmt: skip
         await self.open_scope()
         return self

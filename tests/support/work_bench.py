@@ -170,7 +170,7 @@ class Bench(Entered):
         self.unfinished = UnfinishedUploads(self.planes, journal)
         self.adoption = Adoption(
             self.records, self.connections, self.watch, self.transfers, self.bundles, self.disk, self.paths.adopted,
-            self.planes, self.submission.mark_of_home,
+            self.planes, self.submission.mark_of_home, self.submission.claim,
         )  # fmt: skip
         self.watch.take_back = self.adoption.take_back
         self.comparing = RunComparing(self.records, self.connections, self.bundles)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.assembly.account_core import pool
 from traindeck.assembly.data_core import DataCore
+from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.jobs.checks import AcceptedFinding
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.settings import LOGS_IN_PROJECT, WEBHOOK, WebAddress
@@ -71,6 +72,7 @@ class RunCore(DataCore):
             self.records, connections, self.planes, bundles, paths.run, self.disk, self.book, self._checked
         )
         self.submission.limits_of = self._limits_of
+        self.submission.may_ask = self._may_ask
         mark = self.submission.mark_of_home = HomeMark(paths.home_mark, self.disk).read
         self.watch = RunWatch(self.records, connections, self.logs, settle=self.submission.settle)
         self.watch.planes = self.planes
@@ -85,8 +87,9 @@ class RunCore(DataCore):
         self.phases = RunPhases(connections, self.disk, paths.run_phases)
         self.curves = RunCurves(self.logs, self.disk, paths.run_curve)
         self.adoption = Adoption(
-            self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted, self.planes, mark
-        )
+            self.records, connections, self.watch, self.transfers, bundles, self.disk, paths.adopted, self.planes, mark,
+            self.submission.claim,
+        )  # fmt: skip
         self.watch.take_back = self._take_back
         self.comparing = RunComparing(self.records, connections, bundles)
         self.watch.look_at_data = self.comparing.look_at_data
@@ -128,6 +131,9 @@ class RunCore(DataCore):
 
         return await self.disk.run(read)
 
+    async def _may_ask(self, profile: str) -> bool:
+        return profile != LAB or await self.lab.is_running()
+
     async def _take_back(self, seen: JobsSeen) -> None:
         """What an account has and a record here lacks: late answers first, then lost records."""
         await self.submission.claim(seen.profile, seen.jobs.jobs)
@@ -168,7 +174,8 @@ class RunCore(DataCore):
         from traindeck.services.jobs.billing import Billing
         from traindeck.store.price_file import PriceFile
 
-        return Billing(self.records, self.connections, self.run_service, PriceFile(self.paths.prices), self.disk)
+        prices = PriceFile(self.paths.prices)
+        return Billing(self.records, self.connections, self.run_service, prices, self.disk, claim=self.submission.claim)
 
     async def _make_copy(self) -> None:
         """Who only uses commands has a copy of each day, too."""

@@ -10,7 +10,7 @@ from traindeck.cli import terminal
 from traindeck.cli.columns import room_of
 from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.job.printing import fitted
-from traindeck.cli.job.waiting import say_records
+from traindeck.cli.job.waiting import bring_up_to_date
 from traindeck.cli.main import Call
 from traindeck.domain.accounts.profiles import REGIONS, is_region
 from traindeck.domain.errors import InvalidInput
@@ -41,8 +41,10 @@ async def billing(call: Call) -> int:
 
 async def _jobs(call: Call) -> int:
     async with call.runs() as core:
-        say_records(call, core)
-        bill = await core.billing.now(_places(call, core))
+        places = _places(call, core)
+        # A late job is ours, and what ended meanwhile costs no more.
+        await bring_up_to_date(call, core, only={account for account, _ in places})
+        bill = await core.billing.now(places)
         month = await core.billing.month()
     if call.output.json_wanted:
         call.output.document({**_bill_document(bill), "month": _month_document(month)})

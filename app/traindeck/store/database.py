@@ -81,6 +81,7 @@ STEPS = (
             is_whole INTEGER NOT NULL,
             PRIMARY KEY (run_id, input)) WITHOUT ROWID""",
     ),
+    ("ALTER TABLE runs ADD COLUMN gone TEXT",),
 )
 LOCK_S = 10.0
 

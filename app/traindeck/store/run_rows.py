@@ -21,7 +21,7 @@ from traindeck.domain.texts import Text, text
 log = logging.getLogger(__name__)
 
 COLUMNS = tuple(field.name for field in fields(Run))
-_TIMES = ("created", "submitted", "started", "ended", "checked")
+_TIMES = ("created", "submitted", "started", "ended", "checked", "gone")
 _LISTS = ("tasks", "tags")
 
 Row = Mapping[str, Any]

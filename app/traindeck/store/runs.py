@@ -8,7 +8,7 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
 
 from traindeck.domain.errors import AppError, NotFound
@@ -24,6 +24,8 @@ from traindeck.store.run_rows import column, row_of, run_of
 Result = TypeVar("Result")
 _AT_ONCE = 500
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_ARRIVES_WITHIN = timedelta(hours=1)
+"""A request that is older is refused by its signature, which holds for 15 minutes; clocks may differ by as much."""
 _KEPT_IN_FOLDER = frozenset({"job_id", "note", "tags", "starred", "spec", "bundle"})
 """What is worth the folder's own record beside the end of a run."""
 
@@ -74,6 +76,12 @@ class RunStore:
     async def write_what_was_not(self) -> bool:
         """Whether everything is on the disk now."""
         return await self._writer.run(lambda _: self._records.write_what_was_not())
+
+    async def ensure_writable(self) -> None:
+        """Raise what keeps changes from the disk; for callers that end before it could be written later."""
+        await self._write(
+            "", lambda db: db.execute("INSERT OR REPLACE INTO facts VALUES ('written', '')"), on_disk=True
+        )
 
     async def make_copy(self, day: date) -> None:
         """Once a day, of which it is known that it opens."""
@@ -197,6 +205,14 @@ class RunStore:
         open_states = (RunState.SUBMITTING.value, RunState.UNCONFIRMED.value)
         return await self._select(
             "WHERE profile = ? AND job_id = '' AND (submitted IS NOT NULL OR state IN (?, ?))", (profile, *open_states)
+        )
+
+    async def late(self) -> list[Run]:
+        """Runs that were given up and may have a job by now: no look found it when its request had surely expired."""
+        return await self._select(
+            "WHERE state = ? AND job_id = '' AND submitted IS NOT NULL"
+            " AND (checked IS NULL OR julianday(checked) < julianday(submitted) + ?)",
+            (RunState.NOT_SENT.value, _ARRIVES_WITHIN / timedelta(days=1)),
         )
 
     async def job_ids(self, profile: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support.cli_commands import Answer, Traindeck, put_object
+from support.servers.lab_control import Control
 
 JOB = """\
 # my job, with a remark
@@ -64,6 +65,23 @@ def test_a_good_job_is_told_to_be_good(traindeck: Traindeck, project: Path) -> N
     assert {one["level"] for one in answer.document["checks"]} == {"green"}
     shown = traindeck("job", "check", project / "job.toml").must_be(0).out
     assert shown.startswith("Good (") and "✓ Boot file: train.py" in shown
+
+
+def test_a_check_that_could_not_run_is_no_success(
+    traindeck: Traindeck, project: Path, lab: dict[str, str], tmp_path: Path
+) -> None:
+    fault = {"kind": "error", "service": "modelarts", "operation": "GET */training-job-engines", "status": 500}
+    control = Control(tmp_path / "home" / "lab")
+    control.rules(fault)
+    answer = traindeck("job", "check", project, "--json").must_be(5)
+    unknown = [one["check"] for one in answer.document["checks"] if one["level"] == "not checked"]
+    assert answer.document["could_not_run"] == unknown != []
+    shown = traindeck("job", "check", project).must_be(5).out
+    assert shown.splitlines()[-1].startswith("No verdict: ") and "could not run" in shown
+    (project / "train.py").write_text("print((1,\n", encoding="utf-8")
+    traindeck("job", "check", project).must_be(1)
+    control.rules()
+    assert traindeck("job", "check", project, "--json").must_be(1).document["could_not_run"] == []
 
 
 def test_what_is_red_fails_with_its_place_and_what_to_do(traindeck: Traindeck, project: Path) -> None:

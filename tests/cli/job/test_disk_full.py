@@ -75,3 +75,31 @@ def test_a_running_job_is_listed_read_and_stopped_with_nothing_to_write_to(
     assert on_bad_disk("job", "stop", run["name"], "--json").must_be(0).document["state"] == "Terminating"
     ended = on_bad_disk("job", "wait", run["name"], "--json").must_be(1).document
     assert ended["state"] == "Terminated"
+
+
+@pytest.mark.parametrize(
+    "script", [pytest.param(FULL, id="full"), pytest.param(READ_ONLY, id="read-only", marks=pytest.mark.long)]
+)
+def test_what_cannot_be_written_down_is_refused_before_the_service_is_asked(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], script: str
+) -> None:
+    traindeck("job", "init", "p").must_be(0)
+    quicken(tmp_path / "p")
+    sent = traindeck("job", "submit", "p", "--wait", "--json").must_be(0).document
+    traindeck("job", "describe", "last", "as it was").must_be(0)
+    traindeck("job", "note", "last", "kept").must_be(0)
+    on_bad_disk = Elsewhere(tmp_path, script)
+    for words in (
+        ("note", "last", "lost"), ("note", "last", "--clear"), ("tag", "last", "lost"), ("star", "last"),
+        ("describe", "last", "lost"), ("rm", "last", "--yes"),
+    ):  # fmt: skip
+        refused = on_bad_disk("job", *words, "--json").must_be(1)
+        assert refused.error["kind"] == "local" and "cannot be" in refused.error["title"], words
+    assert on_bad_disk("job", "note", "last").must_be(0).out == "kept\n", "reading writes nothing"
+    # The job is still there, unchanged; adopting it into another home shows what the service has.
+    other = {"TRAINDECK_HOME": str(tmp_path / "other")}
+    (tmp_path / "other").mkdir()
+    shutil.copytree(tmp_path / "home" / "lab", tmp_path / "other" / "lab", ignore=shutil.ignore_patterns("jobs"))
+    adopted = traindeck("job", "adopt", sent["job_id"], "--json", environment=other).must_be(0).document
+    shown = traindeck("job", "show", "last", "--json", environment=other).must_be(0).document
+    assert adopted["tags"] == [] and shown["description"] == "as it was"

@@ -53,7 +53,10 @@ def test_runs_are_found_sorted_and_exported_by_what_they_are_and_measured(
         return [run["run"] for run in traindeck("job", "ls", *words, "--json").must_be(0).document]
 
     assert found("--best", "loss") == ids and found("--best", "loss:max") == ids[::-1]
-    assert found("--best", "nothing") == [] == found("--state", "running") == found("--tag", "good")
+    assert found("--state", "running") == [] == found("--tag", "good")
+    assert "Did you mean “loss”?" in traindeck("job", "ls", "--best", "lss").must_be(2).said
+    assert "Did you mean “bias”?" in traindeck("job", "ls", "--columns", "name,bais").must_be(2).said
+    assert found("--columns", "bias", "--state", "running") == []
     assert found("bias", "-0.25") == ids[:1] and found("100%_") == []
     assert found("--log", "nebelHORN") == ids and found("--log", "nebelhorns") == []
     assert found("--sort", "number", "--ascending") == ids[::-1] and found("--since", "1h") == ids

@@ -97,7 +97,9 @@ async def test_one_that_never_arrived_is_settled_and_a_late_one_is_taken_back(
         run = await bench.submitted(code)
         assert run.state is RunState.NOT_SENT and not run.job_id
         assert await bench.submission.settle() == []
-        assert await bench.submission.check_again(run.id) == run
+        looked_up = await bench.submission.check_again(run.id)
+        assert looked_up.checked and run.checked and looked_up.checked > run.checked
+        assert looked_up == replace(run, checked=looked_up.checked)
         with way.training() as training:
             late = await training.create(run.name, run.spec, ObjectPath.parse(run.code_url))
             other = replace(late, id="1234", name="somebody-elses")

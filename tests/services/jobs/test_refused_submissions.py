@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support.servers.faults import Answer
+from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
 from support.stores.way import Way
 from support.work_bench import (
@@ -129,6 +130,39 @@ async def test_a_service_that_takes_no_more_for_now_is_asked_again(sending: Send
         assert time.monotonic() - begin >= 1.0, "as long as it asked for"
         assert run.state.is_remote and count(proxy, CREATES) == 4 and await jobs_named(way, run.name) == 1
         assert sum("limiting requests. Trying again in 1 s" in words for words in stages) == 3
+
+
+@pytest.mark.parametrize("status", [429, 502, 503])
+async def test_a_page_of_a_busy_gateway_is_no_sign_in_page(sending: Sending, way: Way, code: Path, status: int) -> None:
+    page = Answer(status, b"<!DOCTYPE html><html><body>Busy</body></html>", {"Content-Type": "text/html"})
+    async with sending() as (proxy, bench):
+        bench.submission.throttled_s = (0.01, 0.02)
+        proxy.faults.extend([page] * (2 if status == 429 else 1))
+        stages: list[str] = []
+        run = await bench.submission.submit(spec(), code, stage=lambda words: stages.append(str(words)))
+        # Only 429 says for certain that nothing was made.
+        assert run.state.is_remote is (status == 429)
+        assert count(proxy, CREATES) == (3 if status == 429 else 1)
+        assert await jobs_named(way, run.name) == (status == 429)
+        said = f"{stages} {run.reason}".lower()
+        assert "sign" not in said and "web page" not in said and "cannot be read" not in said
+        proxy.only = SEARCHES
+        proxy.faults.append(page)
+        assert await bench.submission.settle() == [], "a look is repeated"
+
+
+async def test_the_labs_own_busy_page_is_asked_again(lab: LabProcess, way: Way, code: Path, tmp_path: Path) -> None:
+    control = Control(lab.root)
+    create = {"service": "modelarts", "operation": "POST */training-jobs"}
+    control.rules({"kind": "error", "status": 429, "body": "html", "count": 2, **create})
+    try:
+        async with Bench(tmp_path / "home", way) as bench:
+            await bench.prepare()
+            bench.submission.throttled_s = (0.01, 0.02)
+            run = await bench.submitted(code)
+            assert run.state.is_remote and await jobs_named(way, run.name) == 1
+    finally:
+        control.rules()
 
 
 async def test_who_asks_for_too_much_patience_is_told_of_at_once(sending: Sending, code: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.exit_codes import DONE, FAILED
+from traindeck.cli.exit_codes import DONE, FAILED, SERVICE
 from traindeck.cli.job.form_files import read_form
 from traindeck.cli.main import Call
 from traindeck.domain.jobs.checks import CheckLevel, document_of, told
@@ -45,10 +45,21 @@ async def check(call: Call) -> int:
         call.output.document(document_of(report))
     else:
         print_findings(call.output.line, report.findings, call.options.file)
+    failed = 0 if report.is_red else len(report.could_not_run)
     left = len(report.of(CheckLevel.NOT_CHECKED))
-    if left:
+    if left and not failed:
         call.output.note(say_count("{count} check could not be made.", "{count} checks could not be made.", left))
-    return FAILED if report.is_red else DONE
+    if failed and not call.output.json_wanted:
+        call.output.line(
+            say_count(
+                "No verdict: {count} check could not run. Check again.",
+                "No verdict: {count} checks could not run. Check again.",
+                failed,
+            )
+        )
+    if report.is_red:
+        return FAILED
+    return SERVICE if failed else DONE
 
 
 def wanted_job(call: Call, *told_elsewhere: str) -> tuple[Path, JobSpec]:

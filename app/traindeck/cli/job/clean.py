@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
+from traindeck.cli.job.waiting import settle
 from traindeck.cli.main import Call
 from traindeck.domain.errors import NotFound
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow, size_words
@@ -22,7 +24,8 @@ async def clean(call: Call) -> int:
     options = call.options
     async with call.runs() as core:
         profile = call.profile(core)
-        cleaning = CodeCleaning(core.records, core.connections, core.planes, core.bundles)
+        await settle(call, core)  # a run whose job arrived late needs its code
+        cleaning = CodeCleaning(core.records, core.connections, core.planes, core.bundles, core.submission.alone)
         if options.place is not None:
             root = ObjectPath.parse(options.place)
             places = [CodePlaces.of_run(root if root.is_bucket else root.as_folder(), "run", "code")]
@@ -38,11 +41,12 @@ async def clean(call: Call) -> int:
                 call.output.note(error.sentence())  # a bucket that runs of old had
         for unused in found:
             _tell(call, unused)
-        count = sum(len(one.unused) for one in found)
-        size = sum(_size(one.unused) for one in found)
+        count = sum(len(one.removable) for one in found)
+        size = sum(_size(one.removable) for one in found)
         is_wanted = bool(count) and not options.dry_run and _is_meant(call, count, size)
-        for unused in found if is_wanted else ():
-            await cleaning.remove(profile, unused)
+        if is_wanted:
+            removed = [row for unused in found for row in await cleaning.remove(profile, unused)]
+            count, size = len(removed), _size(removed)
     document = {"profile": profile, "removed": is_wanted, "places": [_document(one) for one in found]}
     call.output.result(document, _words(call, places=len(found), count=count, size=size, is_removed=is_wanted))
     return DONE
@@ -76,6 +80,15 @@ def _tell(call: Call, found: UnusedCode) -> None:
             len(found.unused), place=place, size=size_words(_size(found.unused)),
         )
     )  # fmt: skip
+    if found.folders:
+        size = size_words(sum(_size(folder.rows) for folder in found.folders))
+        call.output.note(
+            say_count(
+                "{place}: {count} code directory of a run that never became a job ({size})",
+                "{place}: {count} code directories of runs that never became jobs ({size})",
+                len(found.folders), place=str(found.places.of_all_runs), size=size,
+            )
+        )  # fmt: skip
     call.output.note(
         say_count("Kept: {count} code file in use ({size})", "Kept: {count} code files in use ({size})",
                   len(found.kept), size=size_words(_size(found.kept)))
@@ -88,6 +101,14 @@ def _tell(call: Call, found: UnusedCode) -> None:
                 len(found.young), size=size_words(_size(found.young)),
             )
         )  # fmt: skip
+    if found.young_folders:
+        call.output.note(
+            say_count(
+                "Kept as too new: {count} code directory of a run that never became a job; see --older-than",
+                "Kept as too new: {count} code directories of runs that never became jobs; see --older-than",
+                len(found.young_folders),
+            )
+        )
     if found.unread:
         call.output.note(
             say_count(
@@ -100,7 +121,7 @@ def _tell(call: Call, found: UnusedCode) -> None:
             call.output.note(f"  {name}")
 
 
-def _size(rows: tuple[ObjectRow, ...]) -> int:
+def _size(rows: Iterable[ObjectRow]) -> int:
     return sum(row.size_bytes for row in rows)
 
 
@@ -113,5 +134,8 @@ def _document(found: UnusedCode) -> dict[str, object]:
         "kept_bytes": _size(found.kept),
         "too_new": len(found.young),
         "too_new_bytes": _size(found.young),
+        "folders": len(found.folders),
+        "folders_bytes": sum(_size(folder.rows) for folder in found.folders),
+        "folders_too_new": len(found.young_folders),
         "unread": list(found.unread),
     }

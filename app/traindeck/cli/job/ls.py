@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from traindeck.cli.columns import room_of
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.waiting import bring_up_to_date, check_again, find
+from traindeck.cli.job.waiting import bring_up_to_date, check_again, find, look_at_job
 from traindeck.cli.main import Call
 from traindeck.cli.readings import failure_document, failure_lines
 from traindeck.cli.target_file import TargetFile, target_file
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.jobs import run_table
+from traindeck.domain.jobs.form.form_field import unknown_words
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.jobs.run_query import MeasuredRun, MetricBest, RunQuery, RunSort, metric_best
 from traindeck.domain.texts import say, say_count, text
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 # What gives way on a narrow terminal, in this order; the name is what a list is looked at for.
 _GIVES_WAY = ("account", "submitted", "number", "duration", "run")
+_SHOWN = 50
 _TABLES = {".csv": run_table.as_csv, ".md": run_table.as_markdown}
 _STATES = {state.value.lower(): state for state in RunState}
 _STATES |= {"stopped": RunState.TERMINATED, "stopping": RunState.TERMINATING, "notsubmitted": RunState.NOT_SENT}
@@ -37,6 +39,7 @@ _STATES |= {"stopped": RunState.TERMINATED, "stopping": RunState.TERMINATING, "n
 
 async def ls(call: Call) -> int:
     asked = call.options
+    limit = asked.limit if asked.limit is not None else 0 if asked.export is not None else _SHOWN
     best = metric_best(asked.best) if asked.best else None
     query = RunQuery(
         words=tuple(asked.words),
@@ -48,7 +51,7 @@ async def ls(call: Call) -> int:
         best=best,
         sort=RunSort(asked.sort),
         ascending=asked.ascending,
-        limit=None if asked.log or not asked.limit else asked.limit,
+        limit=None if asked.log or not limit else limit,
     )
     target = None
     if asked.export is not None and (target := target_file(call, _table_file(asked.export))) is None:
@@ -57,8 +60,10 @@ async def ls(call: Call) -> int:
         await bring_up_to_date(call, core)
         runs = await core.records.found(query)
         if asked.log:
-            runs = [run for run in runs if run.id in await _said(call, core, asked.log, runs)][: asked.limit or None]
+            said = await _said(call, core, asked.log, runs)
+            runs = [run for run in runs if run.id in said][: limit or None]
         measured = await core.records.measured(runs)
+        await _check_names(core, asked.columns, best, measured)
     columns = _columns(asked.columns, best, measured, everything=target is not None)
     if target is not None:
         _export(call, target, columns, measured, best)
@@ -77,7 +82,7 @@ async def show(call: Call) -> int:
     async with call.runs() as core:
         await check_again(call, core, call.options.run)
         await bring_up_to_date(call, core)
-        run = await find(call, core, call.options.run)
+        run = await look_at_job(core, await find(call, core, call.options.run))
         (measured,) = await core.records.measured([run])
         git = await _git(core, run)
         failure, worker = await core.explaining.failure(run)
@@ -102,8 +107,31 @@ async def _git(core: RunCore, run: Run) -> GitState | None:
         return None
 
 
-async def _said(call: Call, core: RunCore, words: str, runs: Sequence[object]) -> set[str]:
-    found = await core.log_search.find(words, [run for run in await core.records.all() if run in runs])
+async def _check_names(
+    core: RunCore, columns: str | None, best: MetricBest | None, measured: Sequence[MeasuredRun]
+) -> None:
+    """Raise for a column that no run has: a mistyped name would be a column of dashes, or an empty list."""
+    if best is not None and not measured and (metrics := await core.records.metric_names()):
+        _check_name(best.name, metrics)
+    wanted = {name.strip() for name in (columns or "").split(",") if name.strip()}
+    if not (wanted := wanted.difference(run_table.all_columns(measured), run_table.COLUMNS)):
+        return
+    if runs := await core.records.all():
+        known = run_table.all_columns(await core.records.measured(runs))
+        for name in sorted(wanted):
+            _check_name(name, (*run_table.COLUMNS, *known))
+
+
+def _check_name(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise InvalidInput(
+            unknown_words(name, tuple(dict.fromkeys(known))),
+            text("Specify columns of the table, running parameters, or numbers that a run printed."),
+        )
+
+
+async def _said(call: Call, core: RunCore, words: str, runs: Sequence[Run]) -> set[str]:
+    found = await core.log_search.find(words, runs)
     if not found.is_whole:
         call.output.note(say("Only the newest part of the logs was searched."))
     if not call.output.json_wanted:

@@ -11,14 +11,16 @@ from traindeck.cli.job.waiting import bring_up_to_date, find, say_records
 from traindeck.cli.main import Call
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import Text, say, text
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
 
 
 async def note(call: Call) -> int:
-    words = " ".join(call.options.words)
+    words = _words(call)
+    if words is None:
+        return await _print(call, "note", lambda run: run.note, text("{name} has no note."))
 
     async def change(core: RunCore, run: Run) -> Run:
         return await core.run_service.notes.note(run.id, words)
@@ -40,9 +42,10 @@ async def tag(call: Call) -> int:
     async def change(core: RunCore, run: Run) -> Run:
         return await core.run_service.notes.tag(run.id, call.options.tags, call.options.remove)
 
-    return await _changed(
-        call, change, lambda run: say("Tags of {name}: {tags}", name=run.name, tags=" ".join(run.tags) or "–")
-    )
+    def done(run: Run) -> str:
+        return say("Tags of {name}: {tags}", name=run.name, tags=" ".join(run.tags) or "–")
+
+    return await _changed(call, change, done, is_at_service=True)
 
 
 async def star(call: Call) -> int:
@@ -58,18 +61,46 @@ async def star(call: Call) -> int:
 
 
 async def describe(call: Call) -> int:
-    words = " ".join(call.options.words)
+    words = _words(call)
+    if words is None:
+        empty = text("{name} has no description.")
+        return await _print(call, "description", lambda run: run.filled_spec.description, empty)
 
     async def change(core: RunCore, run: Run) -> Run:
         return await core.run_service.notes.describe(run.id, words)
 
-    return await _changed(
-        call, change, lambda run: say("Changed the description of {name}, here and at the service.", name=run.name)
-    )
+    def done(run: Run) -> str:
+        if run.gone is not None or not run.job_id:
+            return say("Changed the description of {name} on this computer.", name=run.name)
+        return say("Changed the description of {name}, here and at the service.", name=run.name)
+
+    return await _changed(call, change, done, is_at_service=True)
+
+
+def _words(call: Call) -> str | None:
+    """Return the new text; None asks for the present one, which must not be lost by that."""
+    if call.options.clear and call.options.words:
+        raise InvalidInput(
+            text("--clear removes the text, so no text can be given."), text("Specify either a text or --clear.")
+        )
+    return " ".join(call.options.words) if call.options.words or call.options.clear else None
+
+
+async def _print(call: Call, key: str, read: Callable[[Run], str], empty: Text) -> int:
+    async with call.runs() as core:
+        run = await find(call, core, call.options.run)
+    if call.output.json_wanted:
+        call.output.document({**run_words.document(run), key: read(run)})
+    elif words := read(run):
+        call.output.line(words)
+    else:
+        call.output.note(say(empty.english, name=run.name))
+    return DONE
 
 
 async def adopt(call: Call) -> int:
     async with call.runs() as core:
+        await core.records.ensure_writable()
         say_records(call, core)
         run = await core.adoption.adopt(call.options.job, call.profile(core))
         await bring_up_to_date(call, core)
@@ -81,9 +112,21 @@ async def adopt(call: Call) -> int:
     return DONE
 
 
-async def _changed(call: Call, change: Callable[[RunCore, Run], Awaitable[Run]], done: Callable[[Run], str]) -> int:
+async def _changed(
+    call: Call,
+    change: Callable[[RunCore, Run], Awaitable[Run]],
+    done: Callable[[Run], str],
+    *,
+    is_at_service: bool = False,
+) -> int:
+    """Change a record, and its job too if `is_at_service`; what cannot be written down is not begun."""
     async with call.runs() as core:
+        await core.records.ensure_writable()
         say_records(call, core)
         run = await change(core, await find(call, core, call.options.run))
+        if core.records.trouble is not None:  # it is in memory only, which ends with this command
+            raise core.records.trouble
+    if is_at_service and run.gone is not None:
+        call.output.note(say("The service no longer has this job: only the record on this computer was changed."))
     call.output.result(run_words.document(run), done(run))
     return DONE

@@ -34,10 +34,11 @@ def add_job(job: Subcommands) -> None:
     leaf(job, "compare", say("show how 2 to 8 runs differ"), _compare)
     leaf(job, "fetch", say("download the outputs of a run"), _run, _fetch, filters)
     leaf(job, "adopt", say("take a job made elsewhere into the list of runs"), _adopt)
-    leaf(job, "note", say("keep a note with a run; without words, remove it"), _run, _words)
+    leaf(job, "note", say("keep a note with a run; without words, print it"), _run, _words)
     leaf(job, "tag", say("add or remove tags of a run, here and at the service"), _run, _tag)
     leaf(job, "star", say("mark a run with a star"), _run, _star)
-    leaf(job, "describe", say("change the description of a run, here and at the service"), _run, _words)
+    describe = say("change the description of a run, here and at the service; without words, print it")
+    leaf(job, "describe", describe, _run, _words)
 
 
 def _init(init: Parser) -> None:
@@ -63,7 +64,8 @@ def _runs(ls: Parser) -> None:
     ls.option("--columns", "NAMES", columns)
     ls.option("--export", "FILE", say("write a .csv or .md file with all columns"), type=Path)
     _replacing(ls)
-    ls.add_argument("-n", "--limit", type=count, default=50, metavar="N", help=say("maximum number; 0 for all"))
+    limit = say("maximum number; 0 for all (default: 50, with --export all)")
+    ls.add_argument("-n", "--limit", type=count, metavar="N", help=limit)
 
 
 def _run(parser: Parser) -> None:
@@ -130,6 +132,7 @@ def _adopt(adopt: Parser) -> None:
 
 def _words(parser: Parser) -> None:
     parser.option("words", "WORD", say("the text"), nargs="*")
+    parser.flag("--clear", means=say("remove the text"))
 
 
 def _tag(tag: Parser) -> None:
@@ -174,7 +177,8 @@ def _template(template: Parser) -> None:
     template.option("file", "FILE", say("for save: a job.toml, or its folder"), nargs="?", type=Path)
     lock = say("for save: a key that jobs of this template cannot change, such as resources.flavor")
     template.option("--lock", "KEY", lock, action="append", default=[])
-    template.flag("--replace", means=say("for save: replace a template of this name"))
+    replace = say("for save: replace a template of this name; its locks stay unless --lock is given ('' for none)")
+    template.flag("--replace", means=replace)
 
 
 def _what(export: Parser) -> None:

@@ -43,6 +43,7 @@ def document(run: Run) -> dict[str, object]:
         "tags": list(run.tags),
         "note": run.note,
         "starred": run.starred,
+        "gone": run.gone,
     }
 
 
@@ -111,7 +112,7 @@ def page(measured: MeasuredRun, git: Text | None = None) -> list[str]:
         (say("Run"), run.id),
         (say("Name"), run.name),
         (say("Name at the service"), run.remote_name),
-        (say("State"), say(run.state_words)),
+        (say("State"), say(run.listed_state)),
         (say("Details"), run.secondary_phase if run.secondary_phase != run.phase else ""),
         (say("Reason"), str(run.reason)),
         (say("Isolation"), str(run.isolation.warning or "")),

@@ -58,6 +58,7 @@ async def rm(call: Call) -> int:
     several, with_code = SeveralRuns(call), call.options.code
     plans: dict[str, RemovalPlan] = {}
     async with call.runs() as core:
+        await core.records.ensure_writable()
         await bring_up_to_date(call, core)
         runs = await several.found(core)
         together = frozenset(run.id for run in runs if run.state.is_over)

@@ -46,8 +46,14 @@ async def _save(call: Call, store: TemplateStore) -> int:
     if call.options.file is None:
         raise _incomplete(text("Enter the job file to save."), "save")
     path, _ = read_form(call.options.file)
-    made = template_of(call.options.name, text_in(path), call.options.lock)
+    locks = [lock for lock in call.options.lock if lock]
+    if call.options.replace and not call.options.lock:
+        before = next((one for one in await store.all() if one.name == call.options.name), None)
+        locks = _places(before) if before is not None else []
+    made = template_of(call.options.name, text_in(path), locks)
     await store.save(made, replaces=call.options.replace)
+    if made.locked and not call.options.lock:
+        call.output.note(say("Still locked: {names}. Use --lock to change that.", names=_locked(made)))
     call.output.result(_document(made), say("Saved the template “{name}”.", name=made.name))
     return DONE
 
@@ -64,8 +70,13 @@ async def _list(call: Call, store: TemplateStore) -> None:
 
 
 def _document(found: JobTemplate) -> dict[str, object]:
-    return {"template": found.name, "locked": [BY_NAME[name].place for name in found.locked]}
+    return {"template": found.name, "locked": _places(found)}
 
 
 def _locked(found: JobTemplate) -> str:
-    return ", ".join(BY_NAME[name].place for name in found.locked)
+    return ", ".join(_places(found))
+
+
+def _places(found: JobTemplate) -> list[str]:
+    """The locked keys, as --lock takes them."""
+    return [BY_NAME[name].table if BY_NAME[name].is_table else BY_NAME[name].place for name in found.locked]

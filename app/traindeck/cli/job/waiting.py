@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,6 +32,9 @@ _LOOK_S = 15.0
 _SILENCE_S = 4.0  # of an account that has said nothing at all: who looks at what is recorded here waits no longer
 _LOGS_KEPT = timedelta(days=31)
 _SETTLE_S = 5.0
+_GONE_S = 2.0
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -119,11 +123,15 @@ async def settle(call: Call, core: RunCore, *, patient: bool = False) -> AppErro
     """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
     say_records(call, core)
     words = say("An earlier job is still unconfirmed: it may exist and be charged. “traindeck job ls” shows it.")
+    still_open = {run.id for run in await core.records.live() if run.state.is_open}
     try:
         async with asyncio.timeout(None if patient else _SETTLE_S):
-            await core.submission.settle()
+            for run in await core.submission.settle():
+                if run.id not in still_open:
+                    call.output.note(say("The submission of {name} arrived late: its job exists.", name=run.name))
     except TimeoutError:
-        call.output.note(words)
+        if still_open:
+            call.output.note(words)
     except AppError as error:
         call.output.note(words)
         call.output.note(error.sentence())
@@ -166,13 +174,16 @@ async def check_again(call: Call, core: RunCore, reference: str, *, patient: boo
         call.output.note(str(run.reason))
 
 
-async def bring_up_to_date(call: Call, core: RunCore, ended: Run | None = None) -> None:
+async def bring_up_to_date(
+    call: Call, core: RunCore, ended: Run | None = None, only: Collection[str] | None = None
+) -> None:
     """Ask the services about every live run once; where that fails, say so and how old the records are.
 
-    Of `ended` the end of the log may be missing here; it is fetched.
+    Of `ended` the end of the log may be missing here; it is fetched. `only`: ask no other accounts than these.
     """
     await settle(call, core)
     unheard = {run.profile for run in await core.records.live() if run.state.is_remote}
+    unheard = unheard if only is None else unheard.intersection(only)
     if ended is not None and await _may_lack_log(core, ended):
         await core.watch.finish_log(ended)
         unheard.add(ended.profile)
@@ -185,6 +196,18 @@ async def bring_up_to_date(call: Call, core: RunCore, ended: Run | None = None) 
                 looking.enter_context(core.watch.looking_at(account))
         if unheard:
             await _heard(call, core, unheard)
+
+
+async def look_at_job(core: RunCore, run: Run) -> Run:
+    """Find out whether the job of a run that ended was deleted; without a quick answer the record stays as it is."""
+    if run.profile == LAB and not await core.lab.is_running():
+        return run
+    try:
+        async with asyncio.timeout(_GONE_S):
+            return await core.run_service.notes.look_at_job(run)
+    except (TimeoutError, AppError) as error:
+        log.info("whether the job of %s still exists: %s", run.name, error)
+        return run
 
 
 async def _may_lack_log(core: RunCore, run: Run) -> bool:

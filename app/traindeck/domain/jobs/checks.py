@@ -63,6 +63,8 @@ class CheckFinding:
     """Of a script: the rule of “traindeck doctor” that it breaks."""
     source_line: str = ""
     """The line itself, without secrets."""
+    did_not_run: bool = False
+    """What it needed did not answer; trying again may help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,11 @@ class CheckReport:
     @property
     def is_red(self) -> bool:
         return bool(self.of(CheckLevel.RED))
+
+    @property
+    def could_not_run(self) -> tuple[str, ...]:
+        """The checks that failed to run."""
+        return tuple(dict.fromkeys(finding.check for finding in self.findings if finding.did_not_run))
 
     @property
     def to_accept(self) -> tuple[CheckFinding, ...]:
@@ -179,7 +186,10 @@ def make_bucket(bucket: str) -> CheckFix:
 
 def document_of(report: CheckReport) -> Mapping[str, object]:
     """The report for programs."""
-    return {"checks": [_entry(finding) for finding in report.findings]}
+    return {
+        "checks": [_entry(finding) for finding in report.findings],
+        "could_not_run": list(report.could_not_run),
+    }
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -159,6 +159,7 @@ class Run:
     tags: tuple[str, ...] = ()
     note: str = ""
     starred: bool = False
+    gone: datetime | None = None  # when the service was found to have no such job any more
 
     @property
     def state_words(self) -> Text:
@@ -166,6 +167,13 @@ class Run:
         if self.state is RunState.UNKNOWN and self.phase:
             return Text("{phase}", {"phase": self.phase})
         return self.state.words
+
+    @property
+    def listed_state(self) -> Text:
+        """The state, and that its job was deleted."""
+        if self.gone is None:
+            return self.state_words
+        return text("{state}, deleted at the service", state=self.state_words)
 
     @property
     def filled_spec(self) -> JobSpec:

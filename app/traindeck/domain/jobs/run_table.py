@@ -25,7 +25,7 @@ COLUMNS: Mapping[str, tuple[Text, Cell]] = {
     "number": (text("No."), _of(lambda run: str(run.number))),
     "run": (text("Run"), _of(lambda run: run.id)),
     "name": (text("Name"), _of(lambda run: f"★ {run.name}" if run.starred else run.name)),
-    "state": (text("State"), _of(lambda run: say(run.state_words))),
+    "state": (text("State"), _of(lambda run: say(run.listed_state))),
     "duration": (text("Duration"), lambda measured, now: duration_words(measured.run.run_seconds(now))),
     "submitted": (text("Submitted"), _of(lambda run: exact_words(run.submitted or run.created))),
     "ended": (text("Ended"), _of(lambda run: exact_words(run.ended))),

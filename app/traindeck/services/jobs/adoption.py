@@ -52,6 +52,8 @@ class Adoption:
     """Where code that is brought here stands until it is frozen."""
     planes: Planes
     mark_of_home: Callable[[], Awaitable[str]]
+    claim: Callable[[str, Sequence[RemoteJob]], Awaitable[list[Run]]]
+    """Gives a job to the run that it was submitted for, if there is one."""
     clock: Clock = utc_now
 
     async def adopt(self, job_id: str, profile: str) -> Run:
@@ -74,7 +76,19 @@ class Adoption:
                 text("The account “{profile}” has no job with the ID or name “{job}”.", profile=profile, job=job_id),
                 text("“traindeck billing” lists its active jobs. Check the ID, and the account's region."),
             )
+        job = remote_job(document)
+        if claimed := await self.claim(profile, [job]):
+            return claimed[0]
+        if job.name in await self._submitted_names(profile):
+            raise Conflict(
+                text("“{name}” is being submitted by TrainDeck.", name=job.name),
+                text("It appears in the list when its submission is confirmed."),
+            )
         return await self._take_in(connection, document)
+
+    async def _submitted_names(self, profile: str) -> set[str]:
+        """A job of such a name belongs to a run, which gets it when its submission is settled."""
+        return {run.name for run in await self.records.without_job(profile)}
 
     async def take_back(self, seen: JobsSeen) -> None:
         """After the records were lost: the jobs of this home are told from others' by the mark beside their code."""
@@ -84,7 +98,10 @@ class Adoption:
         connection = await self.connections.open(seen.profile)
         known = await self.records.job_ids(seen.profile)
         async for jobs in connection.training.all_jobs():
-            for job in await self._of_this_home(seen.profile, [job for job in jobs if job.id not in known]):
+            await self.claim(seen.profile, jobs)
+            ours = await self._submitted_names(seen.profile)
+            new = [job for job in jobs if job.id not in known and job.name not in ours]
+            for job in await self._of_this_home(seen.profile, new):
                 document = await connection.training.document(job.id)
                 if document is not None:
                     await self._take_in(connection, document)

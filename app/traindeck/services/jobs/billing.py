@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,6 +52,8 @@ class Billing:
     prices: PriceFile
     disk: BlockingCalls
     clock: Clock = utc_now
+    claim: Callable[[str, Sequence[RemoteJob]], Awaitable[object]] | None = None
+    """Gives late jobs to the runs that they were submitted for."""
 
     async def table(self) -> PriceTable:
         return await self.disk.run(lambda _: self.prices.read())
@@ -95,6 +97,8 @@ class Billing:
         except AppError as error:
             log.warning("what %s runs in %s: %s %s", account, region, error, error.detail)
             return RegionBill(account, region, trouble=error, is_whole=False)
+        if self.claim is not None:
+            await self.claim(account, live.jobs)
         jobs = self._billed(account, region, live.jobs, await self.records.job_ids(account), table)
         return RegionBill(account, region, jobs, live.is_whole)
 

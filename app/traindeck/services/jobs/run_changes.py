@@ -15,7 +15,7 @@ _GONE = text("The service no longer has this job. Its record on this computer is
 def changes(run: Run, job: RemoteJob | None, now: datetime, *, is_lab: bool) -> dict[str, object]:
     """Of what the service says of its job; None: it no longer has it."""
     if job is None:
-        return {"state": RunState.ABNORMAL, "reason": _GONE, "ended": now}
+        return {"state": RunState.ABNORMAL, "reason": _GONE, "ended": now, "gone": now}
     ended = run.ended
     if job.state.is_over and ended is None:
         ended = now
@@ -37,6 +37,7 @@ def changes(run: Run, job: RemoteJob | None, now: datetime, *, is_lab: bool) -> 
         "tags": run.tags if job.tags is None else job.tags,
         "spec": run.spec if job.description == run.spec.description else replace(run.spec, description=job.description),
         "checked": now,
+        "gone": None,
     }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import NotFound
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.run_tags import description_of, tag_of, with_tags, without_tags
+from traindeck.runtime.clock import Clock, utc_now
 from traindeck.services.accounts.connections import Connection, Connections
 from traindeck.services.jobs.run_watch import RunWatch
 
@@ -23,6 +25,7 @@ class RunNotes:
     records: RunStore
     connections: Connections
     watch: RunWatch
+    clock: Clock = utc_now
 
     async def note(self, run_id: str, words: str) -> Run:
         return await self._become(run_id, note=words.strip())
@@ -44,23 +47,36 @@ class RunNotes:
             if new:
                 await connection.training.add_tags(run.job_id, dict(new))
 
-        await self._at_service(run, tell)
-        return await self._become(run_id, tags=after)
+        gone = await self._at_service(run, tell)
+        return await self._become(run_id, tags=after, gone=gone)
 
     async def describe(self, run_id: str, words: str) -> Run:
         run = await self.records.existing(run_id)
         words = description_of(words)
-        await self._at_service(run, lambda connection: connection.training.describe(run.job_id, words))
-        return await self._become(run_id, spec=replace(run.spec, description=words))
+        gone = await self._at_service(run, lambda connection: connection.training.describe(run.job_id, words))
+        return await self._become(run_id, spec=replace(run.spec, description=words), gone=gone)
 
-    async def _at_service(self, run: Run, tell: Callable[[Connection], Awaitable[None]]) -> None:
+    async def look_at_job(self, run: Run) -> Run:
+        """Ask whether the service still has the job of a run that ended, and keep the answer."""
+        if not run.job_id or not run.state.is_over or run.gone is not None:
+            return run
+        connection = await self.connections.open(run.profile)
+        if await connection.training.show(run.job_id) is not None:
+            return run
+        return await self._become(run.id, gone=self.clock())
+
+    async def _at_service(self, run: Run, tell: Callable[[Connection], Awaitable[None]]) -> datetime | None:
+        """Return since when the service is known to have no such job; then the record is all that is left of it."""
         if not run.job_id:
-            return
+            return run.gone
         connection = await self.connections.open(run.profile)
         try:
             await tell(connection)
         except NotFound:
-            return  # deleted there: the record is all that is left of it
+            if await connection.training.show(run.job_id) is not None:
+                raise
+            return run.gone or self.clock()
+        return None
 
     async def _become(self, run_id: str, **changes: Any) -> Run:
         run = await self.records.change(run_id, **changes)

@@ -87,7 +87,16 @@ class RunRemoval:
         spec = run.filled_spec
         kept = (*(channel.place for channel in spec.outputs), *((spec.log_to,) if spec.log_to else ()))
         return RemovalPlan(
-            run, bool(run.job_id), code, files, size, trouble, use.files, use.size_bytes, use.shared_with, tuple(kept)
+            run,
+            bool(run.job_id) and run.gone is None,
+            code,
+            files,
+            size,
+            trouble,
+            use.files,
+            use.size_bytes,
+            use.shared_with,
+            tuple(kept),
         )
 
     async def remove(self, removal: RemovalPlan, *, code: bool) -> None:

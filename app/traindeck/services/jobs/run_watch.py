@@ -184,7 +184,7 @@ class RunWatch:
                     for run in live:
                         if _is_watched(run):
                             scope.start(f"look at the data of {run.id}", partial(self.look_at_data, run))
-                if any(run.state.is_open for run in live):
+                if await self._may_settle(live):
                     scope.start("settle", self._keep_settling)
                 await set_within(self._woken, _LIST_EVERY_S)
 
@@ -209,11 +209,15 @@ class RunWatch:
         for pause in delays(*_SETTLE_S, self.chance):
             await asyncio.sleep(pause)
             try:
-                if self.settle is None or not any(run.state.is_open for run in await self.records.live()):
+                if self.settle is None or not await self._may_settle(await self.records.live()):
                     return
                 await self.settle()
             except AppError as error:
                 log.warning("open submissions: %s %s", error, error.detail)
+
+    async def _may_settle(self, live: Sequence[Run]) -> bool:
+        """Whether a submission is open, or a job that was given up may still arrive."""
+        return any(run.state.is_open for run in live) or bool(await self.records.late())
 
     async def _refreshed(self) -> list[Run]:
         live = await self.records.live()
@@ -340,9 +344,11 @@ class RunWatch:
             return (), error if isinstance(error, ServiceTrouble) else None
         account.jobs, account.last_answer = found, self.clock()
         seen = JobsSeen(profile, found)
-        self.jobs_seen.tell(seen)
-        if self.take_back is not None:
-            await self.take_back(seen)
+        try:
+            if self.take_back is not None:
+                await self.take_back(seen)
+        finally:
+            self.jobs_seen.tell(seen)  # after it: a late job is ours by now
         return found.jobs, None
 
     async def _look_at(

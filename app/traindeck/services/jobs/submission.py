@@ -6,9 +6,11 @@ import asyncio
 import logging
 import math
 import random
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +53,10 @@ log = logging.getLogger(__name__)
 LOOK_UPS_S = (2.0, 5.0, 10.0, 20.0, 40.0)
 """When to look whether a request without an answer arrived, in seconds after it was lost."""
 
+_BY_NAME = 5
+"""So many late runs are looked up one by one; for more, the jobs of their time are listed."""
+_CLOCKS_APART = timedelta(days=1)
+"""How far the service's clock may be from this one before a late job is missed in that list."""
 
 _THROTTLED_S = (1.0, 60.0)
 _THROTTLED_AT_MOST_S = 300.0
@@ -76,6 +82,11 @@ def _quiet(_: Text) -> None:
 async def nobody_accepts(_: object) -> bool:
     """Nobody is there who could be asked."""
     return False
+
+
+async def always(_: str) -> bool:
+    """Every account may be asked at any time."""
+    return True
 
 
 async def no_mark() -> str:
@@ -122,6 +133,8 @@ class Submission:
     accept_beside: AcceptBeside = nobody_accepts
     limits_of: LimitsOf = of_the_service
     mark_of_home: Callable[[], Awaitable[str]] = no_mark
+    may_ask: Callable[[str], Awaitable[bool]] = always
+    """Whether an account can be asked for late jobs: a Lab is not started for them."""
     clock: Clock = utc_now
     look_ups_s: Sequence[float] = field(default_factory=lambda: LOOK_UPS_S)
     bring_code: Callable[[Run], Awaitable[Run]] | None = None
@@ -232,9 +245,9 @@ class Submission:
         return await self.connections.work(profile, look, lambda: stage(_NO_KEYS))
 
     async def settle(self) -> list[Run]:
-        """Find out what became of submissions whose program is gone; the answer is those of which it is known by this.
+        """Settle the submissions that a program left open, and claim late jobs; return the runs that changed state.
 
-        One that nobody can be asked about stays open for a later time; its error is raised after all others are done.
+        A submission that no service answers about stays open; its error is raised after all others are done.
         """
         settled: list[Run] = []
         troubles: list[AppError] = []
@@ -249,7 +262,18 @@ class Submission:
                 if run is not None and not run.state.is_open:
                     settled.append(run)
 
+        async def claim_late(profile: str, runs: Sequence[Run]) -> None:
+            try:
+                settled.extend(await self._claim_late(profile, runs))
+            except AppError as error:  # these runs say themselves until when they were looked for
+                log.warning("late jobs of %s: %s %s", profile, error, error.detail)
+
+        late = defaultdict[str, list[Run]](list)
+        for run in await self.records.late():
+            late[run.profile].append(run)
         async with asyncio.TaskGroup() as group:
+            for profile, runs in late.items():
+                group.create_task(claim_late(profile, runs))
             for run in await self.records.live():
                 if run.state.is_open:
                     group.create_task(settle_one(run.id))
@@ -266,21 +290,38 @@ class Submission:
         return run
 
     async def claim(self, profile: str, jobs: Sequence[RemoteJob]) -> list[Run]:
-        """A job that arrived late, after it was given up, is taken back; `jobs` are some of the account."""
+        """Give jobs that arrived after they were given up to their runs; `jobs` are some of the account."""
         by_name = {job.name: job for job in jobs if job.id}
         claimed: list[Run] = []
         for run in await self.records.without_job(profile) if by_name else ():
             if (job := by_name.get(run.name)) is None:
                 continue
-            async with self._alone(run.id) as mine:
+            async with self.alone(run.id) as mine:
                 now = await self.records.get(run.id)
                 if mine and now is not None and not now.job_id:
                     claimed.append(await self._adopt(now, job))
         return claimed
 
+    async def _claim_late(self, profile: str, runs: Sequence[Run]) -> list[Run]:
+        if not await self.may_ask(profile):
+            return []
+        asked = self.clock()
+        training = (await self.connections.open(profile)).training
+        is_whole = True
+        if len(runs) <= _BY_NAME:
+            jobs = [job for run in runs if (job := await training.find_by_name(run.name)) is not None]
+        else:
+            since = min(run.submitted or run.created for run in runs) - _CLOCKS_APART
+            jobs, is_whole = await training.jobs_since(since)
+        claimed = await self.claim(profile, jobs)
+        for run in runs if is_whole else ():
+            if all(one.id != run.id for one in claimed):
+                await self.records.change(run.id, checked=asked)
+        return claimed
+
     async def abandon(self, run_id: str) -> None:
         """Forget a submission of which nobody knows what became: if its job is there, it runs and is charged."""
-        async with self._alone(run_id) as mine:
+        async with self.alone(run_id) as mine:
             run = await self.records.existing(run_id)
             if not run.state.is_open or not mine:
                 raise Conflict(
@@ -291,7 +332,7 @@ class Submission:
 
     async def _settle(self, run_id: str, *, patient: bool) -> Run | None:
         """The run as it is afterwards; None: it is left to the program that is, or was, at it."""
-        async with self._alone(run_id) as mine:
+        async with self.alone(run_id) as mine:
             run = await self.records.get(run_id)
             if run is None or not mine or not run.state.is_open:
                 return None
@@ -304,7 +345,7 @@ class Submission:
                 return await self._adopt(run, job)
             return await self._not_there(run) if patient or self._is_late(run) else run
 
-    def _alone(self, run_id: str) -> AbstractAsyncContextManager[bool]:
+    def alone(self, run_id: str) -> AbstractAsyncContextManager[bool]:
         """Whether it is this program that may act on the run's submission now."""
         return held(self.folder_of(run_id) / "submission.lock", self.disk)
 
@@ -341,7 +382,7 @@ class Submission:
             resubmission_of=parent,
             accepted=accepted,
         )
-        async with self._alone(run.id):
+        async with self.alone(run.id):
             run = await self.records.add(run)
             self.begun.add(run.id)
             self.changed.tell(run)
@@ -438,7 +479,8 @@ class Submission:
     async def _was_not_sent(self, run: Run, reason: Text) -> None:
         """What keeps this from being written down is less than what it is about."""
         try:
-            await self._become(run, state=RunState.NOT_SENT, reason=reason)
+            # Without a time of submission no late job is expected.
+            await self._become(run, state=RunState.NOT_SENT, reason=reason, submitted=None)
         except AppError as error:
             log.warning("writing down what became of %s: %s %s", run.name, error, error.detail)
 

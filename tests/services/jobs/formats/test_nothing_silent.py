@@ -39,7 +39,8 @@ REST = {
                  "annotations": {"job_template": "Template RL"}},
     "algorithm": {"code_dir": "/code-b/c/", "command": "bash run.sh",
                   "engine": {"image_url": "org/image:1", "run_user": "1101"}},
-    "spec": {"resource": {"flavor_id": "f", "node_count": 1, "policy": "economic"}},
+    "spec": {"auto_stop": {"time_unit": "HOURS", "duration": 2},
+             "resource": {"flavor_id": "f", "node_count": 1, "policy": "economic"}},
 }  # fmt: skip
 
 
@@ -140,7 +141,9 @@ def test_what_would_be_lost_between_two_is_refused(source: str, said: str) -> No
 
 def test_options_of_the_program_itself_are_named() -> None:
     read = read_job(MA_CLI + "quiet: true\n")
-    assert words(read) == "Not imported, because a job has no place for it: quiet."
+    left, no_stop_time = read.remarks
+    assert str(left) == "Not imported, because a job has no place for it: quiet."
+    assert "no stop time" in str(no_stop_time) and read.spec.stop_after == ""
 
 
 json_scalars = st.one_of(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8),

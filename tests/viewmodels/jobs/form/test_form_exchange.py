@@ -68,7 +68,9 @@ async def test_a_form_goes_out_without_its_keys_and_comes_back(tmp_path: Path, k
         if kind is not JobFormat.TOOLKIT:
             assert "Empty in the file, because they may be keys: API_TOKEN." in str(back.hint)
             assert dict(state.spec.environment) == {"API_TOKEN": "", "MODE": "fast"} and state.base == tmp_path
-        assert state.file is None and back.kind is (NewsKind.DONE if kind is JobFormat.TOOLKIT else NewsKind.NOTE)
+        else:
+            assert "The file has no stop time." in str(back.hint) and state.spec.stop_after == ""
+        assert state.file is None and back.kind is NewsKind.NOTE
 
 
 async def test_what_is_no_job_leaves_the_form_alone(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from traindeck.domain.accounts.profiles import Profile
-from traindeck.domain.errors import AppError
+from traindeck.domain.errors import AppError, NotFound
 from traindeck.domain.jobs.checks import CheckFinding, CheckFix, CheckLevel, CheckReport
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.texts import Text, text
@@ -69,6 +69,7 @@ class CheckAnswer:
     line: int | None = None
     rule: str = ""
     source_line: str = ""
+    did_not_run: bool = False
 
 
 def green(fact: Text, *, field: str = "") -> CheckAnswer:
@@ -87,8 +88,8 @@ def red(
     return CheckAnswer(CheckLevel.RED, fact, hint, fixes, field, file, line)
 
 
-def not_checked(reason: Text, hint: Text | None = None, *, field: str = "") -> CheckAnswer:
-    return CheckAnswer(CheckLevel.NOT_CHECKED, reason, hint, field=field)
+def not_checked(reason: Text, hint: Text | None = None, *, field: str = "", did_not_run: bool = False) -> CheckAnswer:
+    return CheckAnswer(CheckLevel.NOT_CHECKED, reason, hint, field=field, did_not_run=did_not_run)
 
 
 LookAtJob = Callable[[CheckedJob], Awaitable[Iterable[CheckAnswer]]]
@@ -166,12 +167,13 @@ async def _findings(check: JobCheck, job: CheckedJob) -> Sequence[CheckFinding]:
         answers = [_too_slow(check)]
     except AppError as error:
         log.debug("check %s: %s %s", check.id, error, error.detail)
-        answers = [not_checked(text("Not checked: {reason}", reason=error.title), error.hint)]
+        ran = isinstance(error, NotFound)  # what is not there was looked for
+        answers = [not_checked(text("Not checked: {reason}", reason=error.title), error.hint, did_not_run=not ran)]
     except Exception as error:
         log.exception("check %s", check.id)
         detail = f"{type(error).__name__}: {error}"
         hint = text("This is a mistake of TrainDeck. Submit only if you know that this is right.")
-        answers = [not_checked(text("Not checked: {reason}", reason=detail), hint)]
+        answers = [not_checked(text("Not checked: {reason}", reason=detail), hint, did_not_run=True)]
     return tuple(
         CheckFinding(
             check.id,
@@ -186,6 +188,7 @@ async def _findings(check: JobCheck, job: CheckedJob) -> Sequence[CheckFinding]:
             service.as_of,
             one.rule,
             one.source_line,
+            one.did_not_run,
         )
         for one in answers
     )
@@ -193,5 +196,6 @@ async def _findings(check: JobCheck, job: CheckedJob) -> Sequence[CheckFinding]:
 
 def _too_slow(check: JobCheck) -> CheckAnswer:
     return not_checked(
-        text("Not checked: no response within {seconds} s.", seconds=round(check.limit_s)), text("Check again.")
-    )
+        text("Not checked: no response within {seconds} s.", seconds=round(check.limit_s)), text("Check again."),
+        did_not_run=True,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Contents of code in OBS that no run refers to any more: found, counted, and removed when somebody says so.
+"""Code in OBS that no run needs: contents that no folder refers to, and folders of runs that never became jobs.
 
 What a job runs is a copy in a folder of its own, and a submission sends again what it misses: to remove a content
 too many costs bytes and never a run, and another computer may send one meanwhile.
@@ -7,13 +7,15 @@ too many costs bytes and never a run, and another computer may send one meanwhil
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from traindeck.domain.errors import Conflict, NotFound
+from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import count_text, text
 from traindeck.runtime.clock import Clock, utc_now
@@ -36,6 +38,15 @@ _CODE = "traindeck/code/"
 
 
 @dataclass(frozen=True, slots=True)
+class AbandonedFolder:
+    """The code folder of a run that never became a job."""
+
+    run_id: str
+    run_name: str
+    rows: tuple[ObjectRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnusedCode:
     """What was found in one place."""
 
@@ -46,6 +57,18 @@ class UnusedCode:
     """What no run refers to, and may be on its way into one."""
     unread: tuple[str, ...] = ()
     """Runs without a manifest that could be read: what is in their folders counts as used."""
+    folders: tuple[AbandonedFolder, ...] = ()
+    young_folders: tuple[AbandonedFolder, ...] = ()
+    """Folders that are kept because something in them is too new; what is in them counts as used."""
+
+    @property
+    def removable(self) -> tuple[ObjectRow, ...]:
+        """Every object that would go."""
+        return (*self.unused, *(row for folder in self.folders for row in folder.rows))
+
+    @property
+    def folder_files(self) -> int:
+        return len(self.removable) - len(self.unused)
 
     @property
     def place(self) -> ObjectPath:
@@ -58,6 +81,8 @@ class _Used:
     files: set[tuple[str, int]] = field(default_factory=set)
     """ETag and size, where nobody says which contents these are."""
     unread: list[str] = field(default_factory=list)
+    folders: list[AbandonedFolder] = field(default_factory=list)
+    young_folders: list[AbandonedFolder] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -68,6 +93,8 @@ class CodeCleaning:
     connections: Connections
     planes: Planes
     bundles: CodeBundles
+    alone: Callable[[str], AbstractAsyncContextManager[bool]]
+    """Whether this program alone may act on the submission of a run."""
     clock: Clock = utc_now
 
     async def places(self, profile: str) -> list[CodePlaces]:
@@ -82,33 +109,71 @@ class CodeCleaning:
     async def look(self, profile: str, places: CodePlaces, older_than: timedelta = USUAL_AGE) -> UnusedCode:
         """Raises NotFound where the bucket is not there."""
         since = self.clock() - older_than
-        return await self.planes.run(profile, partial(_look, places, since))
+        without_job = await self._without_job(profile, places)
+        return await self.planes.run(profile, partial(_look, places, since, without_job))
 
-    async def remove(self, profile: str, found: UnusedCode) -> int:
-        """How many were removed; raises Conflict where the service kept some."""
-        keys = [row.key for row in found.unused]
-        bucket = found.place.bucket
-        left = await self.planes.run(profile, lambda plane: plane.remove(bucket, keys))
+    async def _without_job(self, profile: str, places: CodePlaces) -> dict[str, str]:
+        """The names and ids of the runs that certainly never became jobs, and whose folders no other run uses."""
+        runs = await self.records.all()
+        late = {run.id for run in await self.records.late()}
+        used = {run.spec.code_url for run in runs} | {run.code_url for run in runs if not _is_without_job(run)}
+        found = {}
+        for run in runs:
+            own = f"{places.of_all_runs}{run.name}/"
+            if run.profile != profile or run.id in late or not _is_without_job(run) or not run.code_url.startswith(own):
+                continue
+            if not any(url.startswith(own) for url in used):
+                found[run.name] = run.id
+        return found
+
+    async def remove(self, profile: str, found: UnusedCode) -> tuple[ObjectRow, ...]:
+        """Return what was removed; raise Conflict where the service kept some of it.
+
+        Nothing goes of a run that is being submitted, or that got its job since it was looked at.
+        """
+        removed = list(found.unused)
+        left = await self._remove_rows(profile, found, found.unused)
+        for folder in found.folders:
+            async with self.alone(folder.run_id) as mine:
+                run = await self.records.get(folder.run_id)
+                if mine and run is not None and _is_without_job(run):
+                    left += await self._remove_rows(profile, found, folder.rows)
+                    removed += folder.rows
         await self.bundles.forget_sent(place_of_blobs(self.connections.profile(profile), found.places))
         if left:
             raise Conflict(
                 count_text("{count} code file was not deleted.", "{count} code files were not deleted.", len(left)),
                 text("{place}: {reason} Try again.", place=left[0].key, reason=left[0].message),
             )
-        return len(keys)
+        return tuple(removed)
+
+    async def _remove_rows(self, profile: str, found: UnusedCode, rows: Sequence[ObjectRow]) -> list[Any]:
+        keys = [row.key for row in rows]
+        return list(await self.planes.run(profile, lambda plane: plane.remove(found.place.bucket, keys)))
 
 
-async def _look(places: CodePlaces, since: datetime, plane: DataPlane) -> UnusedCode:
+def _is_without_job(run: Run) -> bool:
+    return run.state is RunState.NOT_SENT and not run.job_id
+
+
+async def _look(places: CodePlaces, since: datetime, without_job: Mapping[str, str], plane: DataPlane) -> UnusedCode:
     # In this order: what is sent meanwhile is not among what is looked at.
     contents = [row for row in await rows_in(plane, places.blobs) if _is_content(row, places.blobs)]
-    used = await _used(plane, places)
+    used = await _used(plane, places, since, without_job)
     unused, kept, young = list[ObjectRow](), list[ObjectRow](), list[ObjectRow]()
     for row in contents:
         if row.key[-64:] in used.contents or (row.etag, row.size_bytes) in used.files:
             kept.append(row)
         else:
-            (unused if row.modified is not None and row.modified < since else young).append(row)
-    return UnusedCode(places, tuple(unused), tuple(kept), tuple(young), tuple(used.unread))
+            (unused if _is_older(row, since) else young).append(row)
+    return UnusedCode(
+        places, tuple(unused), tuple(kept), tuple(young), tuple(used.unread), tuple(used.folders),
+        tuple(used.young_folders),
+    )  # fmt: skip
+
+
+def _is_older(row: ObjectRow, since: datetime) -> bool:
+    return row.modified is not None and row.modified < since
 
 
 def _is_content(row: ObjectRow, blobs: ObjectPath) -> bool:
@@ -117,12 +182,19 @@ def _is_content(row: ObjectRow, blobs: ObjectPath) -> bool:
     return bool(SHA256.fullmatch(name[3:])) and name[:3] == f"{name[3:5]}/"
 
 
-async def _used(plane: DataPlane, places: CodePlaces) -> _Used:
+async def _used(plane: DataPlane, places: CodePlaces, since: datetime, without_job: Mapping[str, str]) -> _Used:
     folder = places.of_all_runs
     of_run: dict[str, list[ObjectRow]] = {}
     for row in await rows_in(plane, folder):
         of_run.setdefault(row.key.removeprefix(folder.key).partition("/")[0], []).append(row)
     used = _Used()
+    for run in sorted(of_run.keys() & without_job.keys()):
+        abandoned = AbandonedFolder(without_job[run], run, tuple(of_run[run]))
+        if all(_is_older(row, since) for row in abandoned.rows):
+            used.folders.append(abandoned)
+            del of_run[run]
+        else:
+            used.young_folders.append(abandoned)
 
     async def read(run: str, rows: Sequence[ObjectRow]) -> None:
         contents = await _contents_of(plane, folder.join(f"{run}/{MANIFEST}"), rows)

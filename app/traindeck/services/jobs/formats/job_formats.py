@@ -11,6 +11,7 @@ from typing import Any
 from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.form.form_fields import FIELDS
 from traindeck.domain.jobs.form.job_format import JobFormat
+from traindeck.domain.jobs.form.stop_time import NO_LIMIT
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
@@ -21,6 +22,8 @@ from traindeck.services.jobs.formats.rest import from_rest
 from traindeck.services.jobs.modelarts.request import job_request
 
 _SECRET = re.compile(r"secret|token|passw|credential|api_?key|access_?key|(^|_)(ak|sk)$", re.IGNORECASE)
+_WITHOUT_LIMIT = (JobFormat.JSON, JobFormat.TOOLKIT)
+"""Their jobs have no limit unless one is given; read back, such a form asks for one."""
 _REST_BEGINS = "#| "
 """Before the lines of our own form, in a file whose format has no place for them but takes comments."""
 
@@ -49,11 +52,14 @@ class WrittenJob:
 def read_job(source: str) -> ReadJob:
     """The form in a file of any kind, with what of it does not come along; raises InvalidInput."""
     read = _read(source)
-    empty = _empty_keys(read.spec)
-    if not empty:
-        return read
-    remark = text("Empty in the file, because they may be keys: {names}.", names=", ".join(empty))
-    return replace(read, remarks=(*read.remarks, remark))
+    remarks = list(read.remarks)
+    if empty := _empty_keys(read.spec):
+        remarks.append(text("Empty in the file, because they may be keys: {names}.", names=", ".join(empty)))
+    if not read.spec.stop_after:
+        remarks.append(
+            text("The file has no stop time. Set resources.stop_after, for example to “4h”, or to “none” for no limit.")
+        )
+    return replace(read, remarks=tuple(remarks))
 
 
 def _read(source: str) -> ReadJob:
@@ -71,6 +77,8 @@ def write_job(spec: JobSpec, kind: JobFormat) -> WrittenJob:
     write = _WRITERS[kind]
     content = write(kept)
     lost = _lost(kept, content)
+    if kind in _WITHOUT_LIMIT and kept.stop_after == NO_LIMIT:
+        lost = tuple(name for name in lost if name != "stop_after")
     if kind is JobFormat.YAML and lost:
         content, lost = content + _rest(kept, lost), ()
     labels = tuple(field.label for field in FIELDS if field.name in lost)
@@ -127,6 +135,7 @@ def _without_secrets(spec: JobSpec) -> tuple[JobSpec, tuple[str, ...]]:
 
 def _request_text(spec: JobSpec) -> str:
     """The body of a create request, with places and code as the form has them."""
+    spec = replace(spec, stop_after=spec.stop_after or NO_LIMIT)
     body = job_request(spec.name, spec.for_run(spec.name), _code(spec))
     return _json(body)
 

@@ -12,7 +12,6 @@ from typing import Any
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.form.form_field import nearest
 from traindeck.domain.jobs.form.parameter_text import exact_scalar
-from traindeck.domain.jobs.form.stop_time import NO_LIMIT
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Scalar, Target, Volume, VolumeKind, wire_value
 from traindeck.domain.texts import Text, text
 from traindeck.services.jobs.formats.reading import ReadJob, not_held, told_once
@@ -71,7 +70,6 @@ def from_ma_cli(source: str) -> ReadJob:
         target=Target.MODELARTS,
         code_folder="",
         nodes=_whole(content.get("train-instance-count")),
-        stop_after=NO_LIMIT,
         inputs=tuple(inputs),
         outputs=tuple(Channel(name, place) for name, place in _rows(content, "output")),
         parameters=tuple((name, _scalar(value)) for name, value in _rows(content, "parameters")),

@@ -11,7 +11,6 @@ from typing import Any
 
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.jobs.form.parameter_text import exact_scalar
-from traindeck.domain.jobs.form.stop_time import NO_LIMIT
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Target, Volume, VolumeKind, wire_value
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
@@ -51,7 +50,6 @@ def from_old_service(document: _Content) -> ReadJob:
         flavor=flavor,
         nodes=_count(config.pop("worker_server_num", None)),
         pool=_told(config, "pool_id"),
-        stop_after=NO_LIMIT,
         inputs=tuple(_inputs(config)),
         outputs=_outputs(config),
         log_to=_place(_told(config, "log_url")),

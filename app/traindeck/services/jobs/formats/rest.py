@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from traindeck.domain.jobs.job_spec import Target
@@ -17,7 +18,9 @@ _OPENERS = ("jupyter_lab", "tensorboard", "mindstudio_insight")
 
 def from_rest(document: _Content) -> ReadJob:
     """Raises InvalidInput for what is no job."""
-    spec = spec_of(document, Target.MODELARTS)
+    spec = spec_of(document, Target.MODELARTS, is_import=True)
+    if not _map(_map(document, "spec"), "auto_stop"):
+        spec = replace(spec, stop_after="")  # no one typed that it has no limit
     name = str(_map(document, "metadata").get("name") or "")
     bare, remarks = fitting_name(name)
     return ReadJob(spec, (*(remarks if bare == spec.name else []), *not_held(_left_out(document))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,16 @@ class ModelArtsTraining:
         """Those the service remembers, the newest first."""
         async for jobs, _ in pages(self._found):
             yield jobs
+
+    async def jobs_since(self, moment: datetime) -> tuple[list[RemoteJob], bool]:
+        """All jobs created since then, whoever made them, and whether none is missing."""
+        found: list[RemoteJob] = []
+        is_whole = False
+        async for jobs, is_whole in pages(self._found):  # noqa: B007 - the last one counts
+            found += jobs
+            if any(job.created is not None and job.created < moment for job in jobs):
+                return found, True
+        return found, is_whole
 
     async def live_jobs(self) -> LiveJobs:
         """All that are not over, whoever made them."""

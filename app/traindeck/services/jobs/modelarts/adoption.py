@@ -65,8 +65,11 @@ _LOCAL_DIR = re.compile(r"/home/ma-user/modelarts/(inputs|outputs)/.+_\d+")
 _Content = dict[str, Any]
 
 
-def spec_of(document: Mapping[str, Any], target: Target) -> JobSpec:
-    """The form of a job as the service tells it, or of a request; raises InvalidInput for what is no job."""
+def spec_of(document: Mapping[str, Any], target: Target, *, is_import: bool = False) -> JobSpec:
+    """The form of a job as the service tells it, or of a request; raises InvalidInput for what is no job.
+
+    `is_import`: the document is a user's file, so that even usual values are meant.
+    """
     rest: _Content = copy.deepcopy(dict(document))
     if not isinstance(rest.get("metadata"), dict) or not isinstance(rest.get("algorithm", {}), dict):
         raise _no_job()
@@ -82,7 +85,7 @@ def spec_of(document: Mapping[str, Any], target: Target) -> JobSpec:
     values["tags"] = _tags(rest)
     values["parameters"] = _parameters(rest)
     for kind in ("inputs", "outputs"):
-        values[kind] = _channels(rest, kind, keeps_folders=maps_folders)
+        values[kind] = _channels(rest, kind, keeps_folders=maps_folders, keeps_uploads=is_import)
     values |= {"environment": _environment(rest), "volumes": _volumes(rest), "log_to": _log(rest)}
     values |= {"stop_after": _stop_after(rest), "priority": _priority(rest)}
     values |= _plain(rest, left_out)
@@ -202,7 +205,7 @@ def _parameter(value: object) -> Scalar:
     return value if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
-def _channels(rest: _Content, kind: str, *, keeps_folders: bool) -> tuple[Channel, ...]:
+def _channels(rest: _Content, kind: str, *, keeps_folders: bool, keeps_uploads: bool) -> tuple[Channel, ...]:
     found = []
     for row in _rows(rest, kind):
         remote = _map(row, "remote")
@@ -214,7 +217,7 @@ def _channels(rest: _Content, kind: str, *, keeps_folders: bool) -> tuple[Channe
         folder = str(row.pop("local_dir", None) or "")
         if not keeps_folders or _LOCAL_DIR.fullmatch(folder):
             folder = ""  # the service's own choice
-        if kind == "outputs" and {**_USUAL_OUTPUT, **row}.items() >= _USUAL_OUTPUT.items():
+        if not keeps_uploads and kind == "outputs" and {**_USUAL_OUTPUT, **row}.items() >= _USUAL_OUTPUT.items():
             row.pop("mode", None)
             row.pop("period", None)
         place = as_template(_spelled(url)) if url else ""

@@ -23,7 +23,6 @@ from traindeck.services.http.errors import (
     no_right,
     not_understood,
     refused,
-    service_failed,
     too_many_requests,
     unknown_access_key,
     wrong_clock,
@@ -33,6 +32,8 @@ from traindeck.services.http.errors import (
 CANNOT_STOP = "ModelArts.2796"
 NO_LOG_YET = frozenset({"ModelArts.2776", "ModelArts.2818", "ModelArts.2820"})
 NO_LOG_FOLDER = "ModelArts.2822"
+_SAYS_ENOUGH = frozenset({407, 408, 429})
+"""Statuses that gateways and proxies send with a page of their own, however they call themselves in it."""
 NO_METRICS_YET = frozenset({"ModelArts.2777"})
 
 
@@ -45,8 +46,9 @@ def is_gone(answer: ErrorResponse) -> bool:
 
 def modelarts_error(answer: ErrorResponse) -> AppError:
     if answer.message.lstrip().startswith("<"):
-        # A page for people, not an answer of the service.
-        return service_failed(answer) if answer.status >= 500 else not_understood(answer)
+        # A page for people, not an answer of the service; some statuses say enough without it.
+        says_enough = answer.status >= 500 or answer.status in _SAYS_ENOUGH
+        return by_status(answer) if says_enough else not_understood(answer)
     rule = _BY_CODE.get(answer.code.removeprefix("ModelArts."))
     if rule is None:
         rule = refused if answer.status == 404 else by_status

@@ -99,6 +99,8 @@ def detail_words(run: RunRow) -> str:
         return say("May exist and be charged")
     if run.state is RunState.TERMINATING:
         return say("May be charged until it has ended")
+    if run.gone is not None:
+        return say("Deleted at the service")
     return str(run.reason) if run.state is RunState.NOT_SENT else ""
 
 

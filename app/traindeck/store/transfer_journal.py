@@ -238,7 +238,7 @@ class TransferJournal(OpenedLater):
                     totals.moving_bytes += size_bytes if state in MOVING else 0
                     totals.done_bytes += size_bytes if state in READ else 0
                     totals.small_files += few if state.is_open else 0
-                if action == Action.REMOVE.value:
+                if action == Action.REMOVE.value and state is not ItemState.SKIPPED:
                     totals.removals += count
                     totals.removal_bytes += size_bytes
                 if action == Action.LEAVE.value and state is not ItemState.DONE:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, count_text, say, say_count, text
 from traindeck.domain.transfers.orders import CompareBy, Kind, Order, Rules
 from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState
+from traindeck.domain.transfers.sync_rules import too_many_removals
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
@@ -31,6 +34,8 @@ async def sync(call: Call) -> int:
     async with call.data() as core:
         wanted = _order(call, core)
         core.transfers.set_rate(call.options.limit)
+        if call.options.dry_run:  # all of them are listed, and the limit is told with them
+            wanted = replace(wanted, rules=replace(wanted.rules, max_delete=sys.maxsize))
         with moving_shown(call.output, core.transfers, Path(call.options.source).name):
             row = await core.transfers.planned(wanted, is_preview=call.options.dry_run)
         tell_of_small_files(call, row)
@@ -38,6 +43,8 @@ async def sync(call: Call) -> int:
             await show_items(call, core, row, PLANNED)
             await core.transfers.drop(row.id)
             _summary(call, row, is_preview=True)
+            if row.removals > call.options.max_delete:
+                raise too_many_removals(row.removals, call.options.max_delete)
             return DONE
         is_meant = False
         try:

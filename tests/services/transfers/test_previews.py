@@ -136,6 +136,7 @@ async def test_deletions_that_a_gap_prevents_are_not_shown(shelf: ObjectShelf, h
     here = fill(tmp_path / "here", {"a": b"a"})
     (here / "disk").symlink_to(tmp_path / "not-mounted")
     shelf.keep(there("to/disk/x"), b"x")
+    shelf.keep(there("to/gone"), b"x")
     async with working(home, shelf) as engine:
         order = upload(here, there("to/"), compare=CompareBy.MD5, delete=True, links=Links.FOLLOW)
         number = await engine.add(order, needs_confirmation=True)

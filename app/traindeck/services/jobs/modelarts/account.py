@@ -33,6 +33,7 @@ from traindeck.services.http.errors import (
     far_too_slow,
     host_unknown,
     is_page,
+    led_nowhere,
     network_trouble,
     no_answer,
     no_proxy,
@@ -179,7 +180,7 @@ class ModelArtsAccount:
     def _read(self, answer: Any) -> Any:
         status, content = (200, answer) if isinstance(answer, bytes) else (answer.status_code, answer.raw_content)
         if status >= 300:
-            raise not_understood(ErrorResponse(self.service, status, message="redirected"))
+            raise led_nowhere(ErrorResponse(self.service, status, message="redirected"))
         if status == NO_CONTENT or not content:
             return None
         try:

@@ -15,6 +15,7 @@ from traindeck.cli.obs.cat import ByteRange, printed
 from traindeck.cli.obs.plans import (
     PLANNED,
     aside,
+    behind_links,
     joined,
     plan_content,
     show_items,
@@ -29,7 +30,7 @@ from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
 from traindeck.domain.texts import say, say_count, text
 from traindeck.domain.transfers.local_names import System, local_part
-from traindeck.domain.transfers.orders import MOVE, Kind, Order, Rules
+from traindeck.domain.transfers.orders import MOVE, Kind, Links, Order, Rules
 from traindeck.domain.transfers.packing import advises_packing, likely_shards
 from traindeck.runtime.files import local_errors
 
@@ -194,7 +195,7 @@ async def mv(call: Call) -> int:
     if call.options.dry_run:
         return await _planned(call, _pairs(sources, target), rules)
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
-    count = kept = skipped = 0
+    count = kept = skipped = linked = 0
     left_out: list[dict[str, str]] = []
     renamed: list[dict[str, str]] = []
     outcomes = Outcomes()
@@ -205,15 +206,17 @@ async def mv(call: Call) -> int:
                 row, aside_now, others = await _moved(
                     call, core, order(call.profile(core), source, into, rules), source
                 )
-                count += row.done_files
+                behind = await behind_links(core, row) if rules.links is Links.FOLLOW else 0
+                count, linked = count + row.done_files - behind, linked + behind
                 kept, skipped = kept + row.kept_files, skipped + row.skipped_files
                 left_out, renamed = left_out + aside_now, renamed + others
     raise_worst(call.output, outcomes)
     moved = say_count("Moved {count} file to {target}", "Moved {count} files to {target}", count, target=str(target))
+    told = [] if not linked else [say("Copied only, because they are behind links: {count}", count=f"{linked:,}")]
     call.output.result(
         {"files": count, "target": call.options.target, "kept": kept, "skipped": skipped, "left_out": left_out}
-        | {"renamed": renamed},
-        joined((moved, *aside(kept, skipped))),
+        | {"renamed": renamed, "copied_only": linked},
+        joined((moved, *told, *aside(kept, skipped))),
     )
     return DONE
 

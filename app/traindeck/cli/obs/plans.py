@@ -136,6 +136,18 @@ async def tell_renamed(call: Call, core: DataCore, row: Transfer) -> list[dict[s
     return found
 
 
+async def behind_links(core: DataCore, row: Transfer) -> int:
+    """How many files a move copied only: they are where a link leads to, which is not part of the folder."""
+    from traindeck.services.transfers.local_tree import goes_through_link
+
+    if row.kind is not Kind.UPLOAD:
+        return 0
+    root, found = Path(row.root), 0
+    async for item in items_of(core.transfers, row, ItemState.DONE):
+        found += goes_through_link(root, root / item.name)
+    return found
+
+
 def plan_content(rows: Iterable[Transfer]) -> tuple[dict[str, object], str]:
     """The sums of what was planned, for programs and for people."""
     some = list(rows)

@@ -170,9 +170,17 @@ def test_what_cannot_get_better_ends_at_once(
     with at(script) as server:
         answer = run(traindeck, server.url, command).must_be(5)
         assert server.connections <= 20, "not every file is asked for"
-    expected = {away: "not part of the service", leads_nowhere: "without naming a destination"}
+    expected = {away: "not part of the service", leads_nowhere: "without naming an address of the service"}
     assert expected.get(script, "instead of a service response") in answer.said
     assert "Failed attempts" not in answer.said and "try again later" not in answer.said
+
+
+def test_training_says_the_same_of_a_redirect_to_nowhere(traindeck: Traindeck) -> None:
+    with at(leads_nowhere) as server:
+        addresses = {f"TRAINDECK_{name}_ENDPOINT": server.url for name in ("OBS", "MODELARTS", "IAM")}
+        keys = KEYS | addresses | {"HUAWEICLOUD_SDK_PROJECT_ID": "p"}
+        answer = traindeck("engines", "--profile", "environment", environment=keys).must_be(5)
+    assert "without naming an address of the service" in answer.said
 
 
 @pytest.mark.parametrize("command", each("cp up", "mv up", "sync up", "cp down", "ls"))

@@ -186,9 +186,11 @@ not_the_service = Refusal(NotTheService,
     text("The network may require you to sign in: open a web page and do so. Otherwise, check the "
          "endpoint in the account settings."))
 led_nowhere = Refusal(LedAway,
-    text("{host} redirects the request without naming a destination."),
+    text("{host} redirects the request without naming an address of the service."),
     text("A sign-in page or a proxy may respond instead of the service. Check the endpoints and the proxy of "
          "the account."))
+# As far as anybody knows, what was asked may have been done.
+led_somewhere = Refusal(NotUnderstood, led_nowhere.title, led_nowhere.hint)
 # For what has no sentence of its own: the service's words are the best there are.
 refused = Refusal(AppError,
     text("{host} rejected the request: {words}"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.cli import terminal
-from traindeck.cli.columns import aligned, width
+from traindeck.cli.columns import aligned, room_of, width
 from traindeck.cli.exit_codes import CREDENTIALS, DONE, FAILED, SERVICE
 from traindeck.cli.main import Call
 from traindeck.cli.profile import check_document
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from traindeck.domain.accounts.profiles import Check
     from traindeck.services.diagnosis.diagnosis import Diagnosis
 
-_TITLE_COLUMNS = 20
+_TITLE_COLUMNS = 27
 _OF_NETWORK = {"dns", "proxy", "connection", "tls"}
 _OF_ACCOUNT = {"account", "clock", "obs", "project", "modelarts", "write"}
 
@@ -32,9 +33,12 @@ async def diag(call: Call) -> int:
     def told(check: Check) -> None:
         if output.json_wanted:
             return
-        output.line(aligned([(marks[check.passed], say(check.title), say(check.fact))], least=least)[0])
-        if check.hint is not None and check.passed is not True:
-            output.line(aligned([("", "", say(check.hint))], least=least)[0])
+        fact, hint = say(check.fact), say(check.hint) if check.hint is not None and check.passed is not True else ""
+        if room_of(sys.stdout) is None:  # a program reads it row by row
+            fact, hint = f"{fact} {hint}".rstrip(), ""
+        output.line(aligned([(marks[check.passed], say(check.title), fact)], least=least)[0])
+        if hint:
+            output.line(aligned([("", "", hint)], least=least)[0])
 
     wanted: Path | None = call.options.bundle
     target = None if wanted is None else target_file(call, wanted)

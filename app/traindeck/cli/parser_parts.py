@@ -246,27 +246,23 @@ def filters(parser: Parser) -> None:
     """All that is said with them goes into one list, for their order is part of what they mean."""
     included = say("only files whose names match, e.g. '*.jpg', 'train/**' or '/top.txt'; see --exclude")
     excluded = say(
-        "skip files whose names match. “*” and “?” stay within a name, “**” does not; “/” at the "
-        "start is the folder itself, at the end everything in a folder; case matters. Of several "
-        "--include and --exclude, the last match decides; files without a match are included "
+        "skip files whose names match, written as in rclone. “*” and “?” stay within a name, “**” does "
+        "not; “/” at the start is the folder itself, at the end everything in a folder; case matters. "
+        "Of several --include and --exclude, the last match decides; files without a match are included "
         "unless the first option is --include"
     )
-    parser.option("--include", "PATTERN", included, action=_Filter, dest="filters", type=_pattern, default=())
-    parser.option("--exclude", "PATTERN", excluded, action=_Filter, dest="filters", type=_pattern, default=())
+    parser.option("--include", "PATTERN", included, action=_Filter, dest="filters", default=())
+    parser.option("--exclude", "PATTERN", excluded, action=_Filter, dest="filters", default=())
 
 
 class _Filter(argparse.Action):
     def __call__(self, _: Any, namespace: Any, value: Any, name: str | None = None) -> None:
-        setattr(namespace, self.dest, (*getattr(namespace, self.dest), (name == "--include", value)))
+        from traindeck.domain.errors import InvalidInput
+        from traindeck.domain.transfers.name_filter import NamePattern
 
-
-def _pattern(words: str) -> str:
-    from traindeck.domain.transfers.name_filter import pattern_of
-
-    try:
-        pattern_of(words)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            say("“{pattern}” is not a pattern: a bracket is missing", pattern=words)
-        ) from error
-    return words
+        is_included = name == "--include"
+        try:
+            NamePattern(value, is_included=is_included)
+        except InvalidInput as error:
+            raise argparse.ArgumentError(self, error.sentence()) from error
+        setattr(namespace, self.dest, (*getattr(namespace, self.dest), (is_included, value)))

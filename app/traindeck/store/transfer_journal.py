@@ -207,6 +207,14 @@ class TransferJournal(OpenedLater):
         where = f"transfer = ? AND key > ? AND state IN ({_listed(states)}) {narrowed}"
         return await self._items(f"WHERE {where} ORDER BY key LIMIT ?", transfer_id, after, most)
 
+    async def renamed(self, transfer_id: int, *, after: str = "", most: int = 1000) -> list[Item]:
+        """A page of what moved, or is to, and may have another name at the service."""
+        where = (
+            f"transfer = ? AND key > ? AND state IN ({_listed((ItemState.QUEUED, ItemState.DONE))}) "
+            "AND (instr(name, '%') OR instr(name, '~')) AND substr(key, -length(name)) <> name"
+        )
+        return await self._items(f"WHERE {where} ORDER BY key LIMIT ?", transfer_id, after, most)
+
     async def begun(self, transfer_id: int) -> list[Item]:
         """Files of which something is half there, at the service or here."""
         where = "WHERE transfer = ? AND (upload_id <> '' OR part_bytes > 0) AND state <> ?"
@@ -238,7 +246,7 @@ class TransferJournal(OpenedLater):
                     totals.moving_bytes += size_bytes if state in MOVING else 0
                     totals.done_bytes += size_bytes if state in READ else 0
                     totals.small_files += few if state.is_open else 0
-                if action == Action.REMOVE.value:
+                if action == Action.REMOVE.value and state is not ItemState.SKIPPED:
                     totals.removals += count
                     totals.removal_bytes += size_bytes
                 if action == Action.LEAVE.value and state is not ItemState.DONE:

@@ -85,6 +85,16 @@ async def away(line: Line) -> None:
         await line.answer(307, Location="https://elsewhere.example/")
 
 
+async def leads_nowhere(line: Line) -> None:
+    while await body_of(line):
+        await line.answer(307)
+
+
+async def denied(line: Line) -> None:
+    while await body_of(line):
+        await line.answer(403, b"<Error><Code>AccessDenied</Code></Error>", Content_Type="application/xml")
+
+
 async def has_no_such_thing(line: Line) -> None:
     while await body_of(line):
         await line.answer(501, b"<Error><Code>NotImplemented</Code></Error>", Content_Type="application/xml")
@@ -149,6 +159,7 @@ def run(traindeck: Traindeck, url: str, command: str, *more: str) -> Answer:
         *each_with(page),
         *each_with(away),
         *each_with(wants_a_sign_in, of=("cp up", "ls")),
+        *each_with(leads_nowhere),
     ],
 )
 def test_what_cannot_get_better_ends_at_once(
@@ -159,9 +170,25 @@ def test_what_cannot_get_better_ends_at_once(
     with at(script) as server:
         answer = run(traindeck, server.url, command).must_be(5)
         assert server.connections <= 20, "not every file is asked for"
-    expected = "not part of the service" if script is away else "instead of a service response"
-    assert expected in answer.said
-    assert "Failed attempts" not in answer.said
+    expected = {away: "not part of the service", leads_nowhere: "without naming an address of the service"}
+    assert expected.get(script, "instead of a service response") in answer.said
+    assert "Failed attempts" not in answer.said and "try again later" not in answer.said
+
+
+def test_training_says_the_same_of_a_redirect_to_nowhere(traindeck: Traindeck) -> None:
+    with at(leads_nowhere) as server:
+        addresses = {f"TRAINDECK_{name}_ENDPOINT": server.url for name in ("OBS", "MODELARTS", "IAM")}
+        keys = KEYS | addresses | {"HUAWEICLOUD_SDK_PROJECT_ID": "p"}
+        answer = traindeck("engines", "--profile", "environment", environment=keys).must_be(5)
+    assert "without naming an address of the service" in answer.said
+
+
+@pytest.mark.parametrize("command", each("cp up", "mv up", "sync up", "cp down", "ls"))
+def test_what_is_not_tried_again_is_not_said_to_be(traindeck: Traindeck, data: Path, command: str) -> None:
+    with at(denied) as server:
+        answer = run(traindeck, server.url, command)
+    assert answer.code in (1, 3) and "do not have permission" in answer.said
+    assert "try again later" not in answer.said and "Failed attempts" not in answer.said
 
 
 @pytest.mark.parametrize("command", each("cp up", "ls", "stat"))

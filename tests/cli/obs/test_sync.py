@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_commands import Traindeck, make_tree, tree
+from support.cli_commands import Traindeck, make_tree, s3, tree
 
 
 def waiting_for_a_yes(home: Path) -> list[str]:
@@ -167,3 +167,52 @@ def test_a_large_file_is_verified_by_its_parts(traindeck: Traindeck, tmp_path: P
         file.seek(30 << 20)
         file.write(b"one other byte")
     assert results(traindeck("obs", "sync", "--verify", "data", there, "--json").must_be(1).rows) == {"differs": 1}
+
+
+def test_names_no_file_can_have_are_matched_and_each_is_told_once(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    there, names = "obs://sync-bucket/in/", {"plain": b"1", "a": b"2", "a/b": b"3", "x//y": b"4", "..": b"5"}
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    for name, content in names.items():
+        s3(lab).put_object(Bucket="sync-bucket", Key=f"in/{name}", Body=content)
+
+    down = traindeck("obs", "sync", there, "here").must_be(0)
+    told = [line.strip() for line in down.said.splitlines() if "→" in line]
+    assert len(told) == 3 and "x//y → x/%2F/y" in told and ".. → %2E%2E" in told
+    assert sorted(tree(tmp_path / "here").values()) == sorted(names.values())
+
+    for options in ((), ("--delete",), ("--delete", "--compare", "md5")):
+        back = traindeck("obs", "sync", "here", there, *options, "-n", "--json").must_be(0).rows
+        assert results(back) == {} and (back[-1]["equal"], back[-1]["renamed"]) == (5, [])
+    for sides in (("here", there), (there, "here")):
+        found = traindeck("obs", "sync", *sides, "--verify", "--json").must_be(0).rows[-1]
+        assert (found["verified"], found["missing_here"], found["missing_there"]) == (5, 0, 0)
+
+    (tmp_path / "here/%2E%2E").write_bytes(b"edited")
+    preview = traindeck("obs", "cp", "here", there, "-n", "--json").must_be(0).rows
+    assert preview[-1]["replaced"] == 5
+    done = traindeck("obs", "sync", "here", there, "--delete", "-y", "--json").must_be(0).rows
+    assert results(done) == {"uploaded": 1, "equal": 4}
+    assert done[-1]["renamed"] == [{"name": "%2E%2E", "object": ".."}]
+    moved = traindeck("obs", "mv", "here", there, "--json").must_be(0).document
+    assert {one["object"] for one in moved["renamed"]} == {"a/b", "x//y", ".."}
+    listed = traindeck("obs", "ls", "-r", there, "--json").must_be(0).rows
+    assert {row["key"] for row in listed} == {f"in/{name}" for name in names}
+
+
+def test_a_preview_lists_what_is_above_the_limit_and_then_tells_it(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str]
+) -> None:
+    there = "obs://sync-bucket/in/"
+    traindeck("obs", "mb", "sync-bucket").must_be(0)
+    for number in range(3):
+        s3(lab).put_object(Bucket="sync-bucket", Key=f"in/{number}", Body=b"x")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/a").write_bytes(b"a")
+    shown = traindeck("obs", "sync", "here", there, "--delete", "--max-delete", "2", "-n")
+    real = traindeck("obs", "sync", "here", there, "--delete", "--max-delete", "2", "-y")
+    assert shown.code == real.code == 1
+    assert [line.split()[1] for line in shown.out.splitlines() if line.startswith("×")] == ["0", "1", "2"]
+    assert "more than the limit of 2" in shown.said and "more than the limit of 2" in real.said
+    assert "1000" in traindeck("obs", "sync", "--help").out

@@ -244,3 +244,29 @@ async def test_the_keys_in_the_environment_are_there_while_they_are_set(monkeypa
         monkeypatch.setenv("HUAWEICLOUD_SDK_REGION", "the moon")
         with pytest.raises(InvalidInput, match="moon"):
             environment_profile()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="D-Bus is of Linux desktops")
+@pytest.mark.parametrize("authenticates", [False, True])
+async def test_a_bus_that_hangs_is_no_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, authenticates: bool
+) -> None:
+    from traindeck.services.accounts import secret_service
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if authenticates:
+            await reader.readuntil(b"\r\n")
+            writer.write(b"OK 0123456789abcdef0123456789abcdef\r\n")
+        await reader.read()
+        writer.close()
+
+    monkeypatch.setattr(secret_service, "ANSWER_S", 0.1)
+    monkeypatch.setattr(secret_service, "CONNECT_S", 0.1)
+    place = tmp_path / "bus"
+    async with await asyncio.start_unix_server(silent, place):
+        monkeypatch.delenv(CHOICE_VARIABLE, raising=False)
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={place}")
+        with pytest.raises(KeyringMissing, match="does not respond") as refused:
+            async with opened() as secrets:
+                await secrets.backend()
+    assert "Install" not in refused.value.sentence()

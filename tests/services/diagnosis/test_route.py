@@ -55,7 +55,7 @@ async def test_a_certificate_that_is_not_trusted_is_told_by_its_reason(tmp_path:
         wrong_file = await look_at(server.url, replace(PROFILE, ca_file=str(other.ca_file)), None)
         assert "does not contain its issuer" in said(last(wrong_file))
         other_host = await look_at(other.url, replace(PROFILE, ca_file=str(other.ca_file)), None)
-        assert "for another host" in said(last(other_host))
+        assert "for a different host" in said(last(other_host))
         missing = await look_at(server.url, replace(PROFILE, ca_file=str(tmp_path / "none.pem")), None)
         assert "none.pem" in said(last(missing))
     assert all(last(found).passed is False for found in (unknown, wrong_file, other_host, missing))

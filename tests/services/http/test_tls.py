@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from support.servers.secure import SecureServer
+from support.stores.stores import plane_at
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import Profile, Provider
-from traindeck.domain.errors import AppError, Unreachable
+from traindeck.domain.errors import AppError, NotTrusted, Unreachable
+from traindeck.domain.storage.objects import ObjectPath
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.jobs.modelarts.adapter import ModelArtsTraining
 from traindeck.services.storage.sdk.buckets import ObsStorage
@@ -38,6 +40,38 @@ async def ask_both(server: SecureServer, calls: BlockingCalls, ca_file: str) -> 
     storage.close()
     training.close()
     return errors
+
+
+@pytest.mark.parametrize(
+    ("names", "how", "is_known", "words", "wants_ca"),
+    [
+        ((), {"ended": True}, True, "has expired", False),
+        ((), {"early": True}, True, "is not valid yet", False),
+        (("elsewhere.example",), {}, True, "issued for a different host", False),
+        ((), {}, False, "is self-signed", True),
+        ((), {"issued": True}, False, "unknown authority", True),
+    ],
+)
+async def test_each_certificate_that_is_not_accepted_has_a_sentence_of_its_own(
+    tmp_path: Path,
+    calls: BlockingCalls,
+    names: tuple[str, ...],
+    how: dict[str, bool],
+    words: str,
+    *,
+    is_known: bool,
+    wants_ca: bool,
+) -> None:
+    async with SecureServer(tmp_path, *names, **how) as server:
+        ca_file = str(server.ca_file) if is_known else ""
+        errors = await ask_both(server, calls, ca_file)
+        async with plane_at(server.url, ca_file) as plane:
+            with pytest.raises(AppError) as caught:
+                await plane.head(ObjectPath("bucket", "k"))
+        for error in (*errors, caught.value):
+            assert isinstance(error, NotTrusted)
+            assert words in str(error) and ("CA file" in error.sentence()) is wants_ca
+        assert server.requests == 0
 
 
 async def test_an_unknown_certificate_is_not_accepted(tmp_path: Path, calls: BlockingCalls) -> None:

@@ -404,6 +404,25 @@ async def test_links_reckon_with_the_clock_of_the_service(way: Way, lab: LabProc
     shop.account.close()
 
 
+@pytest.mark.parametrize("seconds", [-7200, 7200])
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_wrong_clock_is_corrected_where_the_sdk_asks(
+    dialect: str, seconds: int, way: Way, lab: LabProcess, tmp_path: Path
+) -> None:
+    async with shop_in(dialect, way, tmp_path) as shop:
+        path = await shop.put()
+        control = Control(lab.root)
+        control.rules({"kind": "clock-skew", "service": "obs", "seconds": seconds})
+        try:
+            bucket = shop.place.bucket
+            await shop.account.ask(lambda client: client.setBucketVersioning(bucket, "Enabled"), shop.place)
+            answer = await shop.account.ask(lambda client: client.headBucket(bucket), shop.place)
+            assert answer.status == 200
+            assert (await shop.objects.facts(path)).size_bytes == len(CONTENT)
+        finally:
+            control.rules()
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_whether_anybody_may_read_it_is_tried(dialect: str, way: Way, tmp_path: Path) -> None:
     async with shop_in(dialect, way, tmp_path) as shop:

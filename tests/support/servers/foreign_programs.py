@@ -46,7 +46,7 @@ class Program:
         """Every call was a process of its own."""
 
 
-def _installed(name: str) -> str:
+def installed(name: str) -> str:
     found = Path(sysconfig.get_path("scripts")) / name
     program = shutil.which(str(found)) or shutil.which(name)
     assert program is not None, f"{name} is not installed"
@@ -216,7 +216,7 @@ class Rclone(Program):
         }
         environment = {f"RCLONE_CONFIG_LAB_{name}": value for name, value in settings.items()}
         own = {"RCLONE_CONFIG": str(home / "none.conf"), "RCLONE_RETRIES": "1", "RCLONE_LOW_LEVEL_RETRIES": "1"}
-        super().__init__([_installed("rclone")], home, {**environment, **own})
+        super().__init__([installed("rclone")], home, {**environment, **own})
 
     def put(self, bucket: str, key: str, source: Path, about: About = PLAIN) -> None:
         told = {**about.metadata, **({"content-type": about.content_type} if about.content_type else {})}
@@ -287,7 +287,7 @@ class S5cmd(Program):
     keys: Sequence[str] = (*USUAL_KEYS, "100%25", "k" * 1024)
 
     def __init__(self, lab: LabProcess, home: Path, access_key: str, secret_key: str) -> None:
-        super().__init__([_installed("s5cmd")], home, _aws_environment(access_key, secret_key))
+        super().__init__([installed("s5cmd")], home, _aws_environment(access_key, secret_key))
         self._global = ["--endpoint-url", lab.obs, "--retry-count", "0", "--json"]
 
     def put(self, bucket: str, key: str, source: Path, about: About = PLAIN) -> None:

@@ -15,9 +15,11 @@ from support.servers.served import Served
 class SecureServer(Served):
     """Answers every request with 404; `requests` counts what got through the handshake."""
 
-    def __init__(self, folder: Path, *names: str, ended: bool = False) -> None:
-        """`ended`: the certificate is no longer good."""
-        self.ca_file = _certificate(folder, names or ("localhost",), ended)
+    def __init__(
+        self, folder: Path, *names: str, ended: bool = False, early: bool = False, issued: bool = False
+    ) -> None:
+        """`ended`, `early`: the certificate is no longer good, or not yet; `issued`: by another, not by itself."""
+        self.ca_file = _certificate(folder, names or ("localhost",), ended, early, issued)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.ca_file, folder / "key.pem")
         super().__init__(context)
@@ -67,27 +69,28 @@ async def _pour(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
         await target.drain()
 
 
-def _certificate(folder: Path, names: Sequence[str], ended: bool) -> Path:
+def _certificate(folder: Path, names: Sequence[str], ended: bool, early: bool, issued: bool) -> Path:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
+    issuer = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "An authority")]) if issued else subject
     now = datetime.now(UTC)
     public = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(subject)
+        .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=2))
+        .not_valid_before(now + timedelta(hours=12 if early else -48))
         .not_valid_after(now + timedelta(days=-1 if ended else 1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(public, critical=False)
-        .sign(key, hashes.SHA256())
+        .sign(ec.generate_private_key(ec.SECP256R1()) if issued else key, hashes.SHA256())
     )
     (folder / "key.pem").write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

@@ -8,7 +8,7 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.main import Call
 from traindeck.cli.progress import StatusLine
-from traindeck.domain.errors import Conflict, InvalidInput
+from traindeck.domain.errors import Conflict, InvalidInput, NoRight
 from traindeck.domain.storage.buckets import NOTHING, BucketContents, NewBucket
 from traindeck.domain.storage.objects import ObjectPath, count_words, size_words
 from traindeck.domain.storage.policies import Template
@@ -16,6 +16,7 @@ from traindeck.domain.texts import Text, say, text
 
 if TYPE_CHECKING:
     from traindeck.services.storage.sdk.access import ObsAccess
+    from traindeck.services.storage.sdk.buckets import ObsStorage
 
 
 def bucket_of(call: Call) -> ObjectPath:
@@ -40,9 +41,23 @@ async def mb(call: Call) -> int:
             await connection.access.create(NewBucket(path.bucket, (options.storage_class or "").upper(), template))
         else:
             # As it always was: one's own bucket may be made again, and stays as it is.
+            if await _is_own(connection.storage, path):
+                words = say("{path} already exists and was not changed.", path=str(path))
+                call.output.result({"bucket": path.bucket, "path": str(path), "created": False}, words)
+                return DONE
             await connection.storage.create_bucket(path.bucket)
-    call.output.result({"bucket": path.bucket, "path": str(path)}, say("Created {path}", path=str(path)))
+    words = say("Created {path}", path=str(path))
+    call.output.result({"bucket": path.bucket, "path": str(path), "created": True}, words)
     return DONE
+
+
+async def _is_own(storage: ObsStorage, path: ObjectPath) -> bool:
+    from traindeck.services.storage.wire.data_plane import DataPlane
+
+    try:
+        return any(bucket.name == path.bucket for bucket in await storage.over_wire(DataPlane.buckets))
+    except NoRight:
+        return False  # then the service decides
 
 
 async def rb(call: Call) -> int:

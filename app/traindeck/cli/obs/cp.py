@@ -15,10 +15,12 @@ from traindeck.cli.obs.cat import ByteRange, printed
 from traindeck.cli.obs.plans import (
     PLANNED,
     aside,
+    behind_links,
     joined,
     plan_content,
     show_items,
     tell_left_out,
+    tell_renamed,
     with_head_options,
     with_plan_options,
 )
@@ -28,7 +30,7 @@ from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectPath, names_a_service, size_words
 from traindeck.domain.texts import say, say_count, text
 from traindeck.domain.transfers.local_names import System, local_part
-from traindeck.domain.transfers.orders import MOVE, Kind, Order, Rules
+from traindeck.domain.transfers.orders import MOVE, Kind, Links, Order, Rules
 from traindeck.domain.transfers.packing import advises_packing, likely_shards
 from traindeck.runtime.files import local_errors
 
@@ -101,6 +103,7 @@ async def cp(call: Call) -> int:
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
     count = verified = kept = skipped = 0
     left_out: list[dict[str, str]] = []
+    renamed: list[dict[str, str]] = []
     outcomes = Outcomes()
     async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
@@ -116,11 +119,13 @@ async def cp(call: Call) -> int:
             else:
                 into = below(target, source, alone=len(sources) == 1)
                 with outcomes.one(spelled(source)), small_files_told(call, core.transfers):
-                    row, aside_now = await _moved(call, core, order(call.profile(core), source, into, rules), source)
+                    row, aside_now, others = await _moved(
+                        call, core, order(call.profile(core), source, into, rules), source
+                    )
                     count += row.done_files + row.equal_files
                     verified += row.verified_files
                     kept, skipped = kept + row.kept_files, skipped + row.skipped_files
-                    left_out += aside_now
+                    left_out, renamed = left_out + aside_now, renamed + others
     raise_worst(call.output, outcomes)
     content: dict[str, object] = {"files": count, "target": call.options.target}
     if target is None:
@@ -132,6 +137,7 @@ async def cp(call: Call) -> int:
         )
         if None not in sources:
             content |= {"verified": verified, "kept": kept, "skipped": skipped, "left_out": left_out}
+            content |= {"renamed": renamed}
             confirmed = say("Confirmed by size and MD5: {count}", count=verified)
             words = joined((words, confirmed, *aside(kept, skipped)))
         call.output.result(content, words)
@@ -141,15 +147,17 @@ async def cp(call: Call) -> int:
 async def _planned(call: Call, pairs: list[tuple[Place, Place]], rules: Rules) -> int:
     """Only say what would be done: it is planned as it would be to do it, and dropped."""
     rows: list[Transfer] = []
+    renamed: list[dict[str, str]] = []
     async with call.data() as core:
         for source, into in pairs:
             row = await core.transfers.planned(order(call.profile(core), source, into, rules), is_preview=True)
             rows.append(row)
             is_one = len(pairs) == 1 or (isinstance(source, Path) and source.is_file())
             await show_items(call, core, row, PLANNED, "" if is_one else f"{_name(source)}/")
+            renamed += await tell_renamed(call, core, row)
             await core.transfers.drop(row.id)
     content, words = plan_content(rows)
-    call.output.result({"target": call.options.target, **content}, words)
+    call.output.result({"target": call.options.target, **content, "renamed": renamed}, words)
     return DONE
 
 
@@ -187,33 +195,42 @@ async def mv(call: Call) -> int:
     if call.options.dry_run:
         return await _planned(call, _pairs(sources, target), rules)
     make_folder(target, call.options.target, is_folder=len(sources) > 1)
-    count = kept = skipped = 0
+    count = kept = skipped = linked = 0
     left_out: list[dict[str, str]] = []
+    renamed: list[dict[str, str]] = []
     outcomes = Outcomes()
     async with call.data() as core:
         core.transfers.set_rate(call.options.limit)
         for source, into in _pairs(sources, target):
             with outcomes.one(spelled(source)):
-                row, aside_now = await _moved(call, core, order(call.profile(core), source, into, rules), source)
-                count += row.done_files
+                row, aside_now, others = await _moved(
+                    call, core, order(call.profile(core), source, into, rules), source
+                )
+                behind = await behind_links(core, row) if rules.links is Links.FOLLOW else 0
+                count, linked = count + row.done_files - behind, linked + behind
                 kept, skipped = kept + row.kept_files, skipped + row.skipped_files
-                left_out += aside_now
+                left_out, renamed = left_out + aside_now, renamed + others
     raise_worst(call.output, outcomes)
     moved = say_count("Moved {count} file to {target}", "Moved {count} files to {target}", count, target=str(target))
+    told = [] if not linked else [say("Copied only, because they are behind links: {count}", count=f"{linked:,}")]
     call.output.result(
-        {"files": count, "target": call.options.target, "kept": kept, "skipped": skipped, "left_out": left_out},
-        joined((moved, *aside(kept, skipped))),
+        {"files": count, "target": call.options.target, "kept": kept, "skipped": skipped, "left_out": left_out}
+        | {"renamed": renamed, "copied_only": linked},
+        joined((moved, *told, *aside(kept, skipped))),
     )
     return DONE
 
 
-async def _moved(call: Call, core: DataCore, what: Order, source: Place) -> tuple[Transfer, list[dict[str, str]]]:
-    """How it ended, and what was left out of it, which is told either way."""
+_Told = list[dict[str, str]]
+
+
+async def _moved(call: Call, core: DataCore, what: Order, source: Place) -> tuple[Transfer, _Told, _Told]:
+    """How it ended, with what was left out of it and what has other names, which are told either way."""
     number = await core.transfers.begin(what)
     row, trouble = await to_its_end(call.output, core.transfers, number, _name(source))
-    left_out = await tell_left_out(call, core, row)
+    left_out, renamed = await tell_left_out(call, core, row), await tell_renamed(call, core, row)
     if trouble is None:
-        return row, left_out
+        return row, left_out, renamed
     if row.failed_files > 1:
         await say_failed(call.output, core.transfers, row)
     raise trouble

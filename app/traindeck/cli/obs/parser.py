@@ -193,7 +193,13 @@ def _sync(sync: Parser) -> None:
     _verify(sync)
     sync.flag("-n", "--dry-run", means=say("only list what would change"))
     sync.flag("--delete", means=say("delete files that the other side does not have"))
-    sync.option("--max-delete", "N", say("change nothing if more files would be deleted"), type=count, default=1000)
+    sync.option(
+        "--max-delete",
+        "N",
+        say("change nothing if more than N files would be deleted (default: 1000)"),
+        type=count,
+        default=1000,
+    )
     _chosen_files(sync)
     _links(sync)
     sync.flag("--keep-times", means=say("keep file times"))

@@ -15,7 +15,7 @@ from traindeck.domain.errors import InvalidInput
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, text
 from traindeck.domain.transfers.orders import Kind, Links, Rules
-from traindeck.domain.transfers.records import Action, Item, ItemState
+from traindeck.domain.transfers.records import Action, Item, ItemState, name_there
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
@@ -118,6 +118,33 @@ async def tell_left_out(call: Call, core: DataCore, row: Transfer) -> list[dict[
                 call.output.note(f"  {one['name']}: {one['why']}")
             if row.skipped_files > _MOST_NAMED:
                 call.output.note(say("… and {count} more.", count=f"{row.skipped_files - _MOST_NAMED:,}"))
+    return found
+
+
+async def tell_renamed(call: Call, core: DataCore, row: Transfer) -> list[dict[str, str]]:
+    """Names that this system cannot hold, each once: when it is brought here, or back."""
+    if row.kind not in (Kind.UPLOAD, Kind.DOWNLOAD):
+        return []
+    items = await core.transfers.renamed(row.id, most=_MOST_IN_A_DOCUMENT)
+    found = [{"name": item.name, "object": name_there(item)} for item in items]
+    if found and not call.output.json_wanted:
+        call.output.note(say("Names that differ on this computer: {count}.", count=f"{len(found):,}"))
+        for one in found[:_MOST_NAMED]:
+            call.output.note(f"  {one['object']} → {one['name']}")
+        if len(found) > _MOST_NAMED:
+            call.output.note(say("… and {count} more.", count=f"{len(found) - _MOST_NAMED:,}"))
+    return found
+
+
+async def behind_links(core: DataCore, row: Transfer) -> int:
+    """How many files a move copied only: they are where a link leads to, which is not part of the folder."""
+    from traindeck.services.transfers.local_tree import goes_through_link
+
+    if row.kind is not Kind.UPLOAD:
+        return 0
+    root, found = Path(row.root), 0
+    async for item in items_of(core.transfers, row, ItemState.DONE):
+        found += goes_through_link(root, root / item.name)
     return found
 
 

@@ -178,5 +178,8 @@ async def _undo(call: Call, paths: list[ObjectPath]) -> int:
                 row = await core.transfers.move(order)
                 count += row.done_files
     raise_worst(call.output, outcomes)
-    call.output.result({"restored": count}, say_count("Undeleted {count} object.", "Undeleted {count} objects.", count))
+    words = say_count("Undeleted {count} object.", "Undeleted {count} objects.", count)
+    if not count:
+        words = say("Nothing was undeleted: there are no deleted objects at {path}.", path=" ".join(map(str, paths)))
+    call.output.result({"restored": count}, words)
     return DONE

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ from traindeck.cli import terminal
 from traindeck.cli.exit_codes import DONE, FAILED
 from traindeck.cli.main import Call
 from traindeck.cli.obs.cp import Place, order, place, spelled, tell_of_small_files
-from traindeck.cli.obs.plans import PLANNED, aside, plan_content, show_items, with_options
+from traindeck.cli.obs.plans import PLANNED, aside, plan_content, show_items, tell_renamed, with_options
 from traindeck.cli.progress import item_content, items_of, moving_shown, to_its_end
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.outcomes import worst
@@ -19,6 +21,7 @@ from traindeck.domain.storage.objects import ObjectPath, size_words
 from traindeck.domain.texts import Text, count_text, say, say_count, text
 from traindeck.domain.transfers.orders import CompareBy, Kind, Order, Rules
 from traindeck.domain.transfers.records import DIFFERENCES, Item, ItemState
+from traindeck.domain.transfers.sync_rules import too_many_removals
 
 if TYPE_CHECKING:
     from traindeck.assembly.data_core import DataCore
@@ -31,13 +34,17 @@ async def sync(call: Call) -> int:
     async with call.data() as core:
         wanted = _order(call, core)
         core.transfers.set_rate(call.options.limit)
+        if call.options.dry_run:  # all of them are listed, and the limit is told with them
+            wanted = replace(wanted, rules=replace(wanted.rules, max_delete=sys.maxsize))
         with moving_shown(call.output, core.transfers, Path(call.options.source).name):
             row = await core.transfers.planned(wanted, is_preview=call.options.dry_run)
         tell_of_small_files(call, row)
         if call.options.dry_run:
             await show_items(call, core, row, PLANNED)
             await core.transfers.drop(row.id)
-            _summary(call, row, is_preview=True)
+            _summary(call, row, await tell_renamed(call, core, row), is_preview=True)
+            if row.removals > call.options.max_delete:
+                raise too_many_removals(row.removals, call.options.max_delete)
             return DONE
         is_meant = False
         try:
@@ -52,9 +59,10 @@ async def sync(call: Call) -> int:
         row, trouble = await to_its_end(call.output, core.transfers, row.id, Path(call.options.source).name)
         states = tuple(ItemState) if call.output.json_wanted else (ItemState.DONE, ItemState.FAILED, ItemState.SKIPPED)
         await show_items(call, core, row, states)
+        renamed = await tell_renamed(call, core, row)
         if trouble is not None:
             raise trouble
-        _summary(call, row)
+        _summary(call, row, renamed)
     return DONE
 
 
@@ -103,7 +111,7 @@ def _is_meant(call: Call, row: Transfer) -> bool:
     return terminal.is_meant(call.options, without_a_yes, question)
 
 
-def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
+def _summary(call: Call, row: Transfer, renamed: Sequence[dict[str, str]], *, is_preview: bool = False) -> None:
     planned, words = plan_content([row])
     content = planned | {
         "source": row.source,
@@ -112,6 +120,7 @@ def _summary(call: Call, row: Transfer, *, is_preview: bool = False) -> None:
         "to_move": planned["to_move"] if is_preview else 0,
         "verified": row.verified_files,
         "bytes": row.total_bytes,
+        "renamed": renamed,
     }
     if not is_preview:
         words = say(

@@ -16,6 +16,8 @@ from pathlib import Path
 _MOST = 255  # bytes; on Windows units of UTF-16
 _PART = ".traindeck.part"
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?=[ ]*(\.|$))")
+_WRITTEN = re.compile("(?:%[0-9A-F]{2})+")
+_CHANGED = re.compile("%[0-9A-F]{2}|~[0-9a-f]{8}")
 _WINDOWS_LETTERS = frozenset('<>:"|?*\\')
 
 
@@ -43,6 +45,8 @@ def local_part(part: str, system: System) -> str:
         return part.replace(".", "%2E")
     # Nearly all names are plain; a slash cannot be in them.
     is_plain = part.isascii() and part.isprintable() and not system.is_windows
+    if is_plain and len(part) <= _MOST and not part.casefold().endswith(_PART):
+        return part
     shown = part if is_plain else "".join(_letter(letter, system) for letter in part)
     if shown.casefold().endswith(_PART):
         shown = _marked(shown, part, system)  # else it would be where another is while it comes
@@ -52,6 +56,30 @@ def local_part(part: str, system: System) -> str:
         if _RESERVED.match(shown):
             shown = _written(shown[0]) + shown[1:]
     return shown if _fits(shown, system) else _marked(shown, part, system)
+
+
+def may_be_changed(place: str) -> bool:
+    """Whether a local name, or that of a folder above, looks like one that was changed."""
+    return ("%" in place or "~" in place) and _CHANGED.search(place) is not None
+
+
+def is_possible_part(part: str) -> bool:
+    """Whether any file can be called so."""
+    return part not in ("", ".", "..")
+
+
+def plain_place(key: str, system: System) -> str:
+    """Where an object goes if no other is in its way."""
+    return "/".join(local_part(part, system) for part in key.split("/"))
+
+
+def name_before(part: str, system: System) -> str:
+    """The name that became this one by writing letters as %XX; the same where there is none."""
+    try:
+        found = _WRITTEN.sub(lambda written: bytes.fromhex(written[0].replace("%", "")).decode(), part)
+    except UnicodeDecodeError:
+        return part
+    return found if local_part(found, system) == part else part
 
 
 def part_name(name: str, system: System, mark: str = "") -> str:
@@ -134,6 +162,8 @@ class LocalNames:
 
     def place(self, key: str) -> str:
         """Where the object goes, below the target, with slashes; one whose name ends with a slash is a folder."""
+        if key.startswith(self._open[-1].key) and "/" not in (name := key[len(self._open[-1].key) :]) and name:
+            return self._open[-1].place + self._take(name)
         *folders, name = key.split("/")
         while not (key.startswith(self._open[-1].key) and self._depth() <= len(folders)):
             self._open.pop()

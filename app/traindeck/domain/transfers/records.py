@@ -17,7 +17,8 @@ from traindeck.domain.errors import (
     ServiceTrouble,
     Unreachable,
 )
-from traindeck.domain.transfers.orders import Kind, Order, Rules
+from traindeck.domain.transfers.local_names import may_be_changed
+from traindeck.domain.transfers.orders import LINK_ENDING, Kind, Order, Rules
 
 # Before the names of files in the list of a transfer that makes other objects of them.
 PROBLEM_SCHEME = "file://"
@@ -111,6 +112,15 @@ class Item:
     is_verified: bool = False
     error: AppError | None = None
     replaces: bool = False  # something else stood at the target when that was looked at
+
+
+def name_there(item: Item) -> str:
+    """What its object is called, from where the names differ, if no file of this computer can be called so."""
+    if not may_be_changed(item.name):
+        return ""
+    parts = item.key.removesuffix(LINK_ENDING if item.action is Action.LINK else "").split("/")
+    found = "/".join(parts[-len(item.name.split("/")) :])
+    return "" if found == item.name else found
 
 
 @dataclass(frozen=True, slots=True)

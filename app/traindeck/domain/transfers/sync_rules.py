@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from traindeck.domain.errors import AppError, Conflict
+from traindeck.domain.errors import AppError, Conflict, InvalidInput
 from traindeck.domain.texts import count_text, text
-from traindeck.domain.transfers.name_filter import FilterRules, NameFilter
+from traindeck.domain.transfers.name_filter import FilterRules, NameFilter, utf8_name
 from traindeck.domain.transfers.orders import CompareBy
 from traindeck.domain.transfers.records import Known, is_plain_md5
 
@@ -24,25 +26,30 @@ _GRAINS_NS = (2_000_000_000, 1_000_000_000, 1_000_000, 1_000, 100)
 _WRITTEN_NS = 1_000_000
 
 
-IGNORE_BACKEND: Final = "simple"
-"""Python's own expressions: what else may be installed refuses names that are not UTF-8."""
+def ignore_spec(lines: Iterable[str]) -> GitIgnoreSpec:
+    """Rules as .gitignore writes them, matched in linear time; ValueError or re.error for a line that cannot be used.
+
+    It takes names that are UTF-8: `utf8_name` makes them so.
+    """
+    from pathspec import GitIgnoreSpec  # most transfers leave out nothing, and need not wait for it
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about what a pattern may mean one day
+        return GitIgnoreSpec.from_lines(lines, backend="re2")
 
 
 class IgnoreRules:
     """Names left out, as .gitignore writes them or because a filter does not take them; a folder ends with a slash."""
 
     def __init__(self, lines: Iterable[str], filters: FilterRules = ()) -> None:
+        """Raises InvalidInput for a rule that cannot be used: what it protects could be deleted."""
         said = list(lines)
         self._filter = NameFilter(filters) if filters else None
-        self._spec: GitIgnoreSpec | None = None
-        if said:
-            from pathspec import GitIgnoreSpec  # most transfers leave out nothing, and need not wait for it
-
-            self._spec = GitIgnoreSpec.from_lines(said, backend=IGNORE_BACKEND)
+        self._spec = _spec_of(said) if said else None
 
     def leaves_out(self, name: str) -> bool:
         """Of a folder: with all that is in it."""
-        if self._spec is not None and self._spec.match_file(name):
+        if self._spec is not None and self._spec.match_file(utf8_name(name)):
             return True
         if self._filter is None:
             return False
@@ -59,9 +66,30 @@ class IgnoreRules:
         spec = self._spec
         if spec is None:
             return False
-        parts = name.split("/")
+        shown = utf8_name(name)
+        parts = shown.split("/")
         folders = ("/".join(parts[:count]) + "/" for count in range(1, len(parts)))
-        return any(spec.match_file(folder) for folder in folders) or spec.match_file(name)
+        return any(spec.match_file(folder) for folder in folders) or spec.match_file(shown)
+
+
+def _spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
+    try:
+        return ignore_spec(lines)
+    except (ValueError, re.error) as error:
+        wrong = next((line for line in lines if not can_be_used(line)), "")
+        raise InvalidInput(
+            text("“{rule}” cannot be used to ignore names.", rule=wrong.strip()),
+            text("Correct it in --ignore or in {file}; write it as in .gitignore.", file=DATA_IGNORE_FILE),
+            str(error),
+        ) from error
+
+
+def can_be_used(line: str) -> bool:
+    try:
+        ignore_spec([line])
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 class Verdict(Enum):

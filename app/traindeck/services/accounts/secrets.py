@@ -113,6 +113,9 @@ class Secrets:
                 return call(backend)
         except AppError:
             raise
+        except TimeoutError as error:
+            self._backend = None
+            raise _silent(str(error)) from None
         except KeyringError as error:
             raise _locked(f"{type(error).__name__}: {error}") from error
         except Exception as error:  # noqa: BLE001 - each back end lets through what its system raises
@@ -160,13 +163,18 @@ def _accepted() -> tuple[str, ...]:
 def _best_backend() -> tuple[str, KeyringBackend]:
     found: list[tuple[float, str, type[KeyringBackend]]] = []
     problems: list[str] = []
+    hanging: TimeoutError | None = None
     for path in _accepted():
         module, _, name = _IMPROVED.get(path, path).rpartition(".")
         try:
             kind = getattr(importlib.import_module(module), name)
             found.append((kind.priority, _NAMES[path], kind))
+        except TimeoutError as error:
+            hanging = error
         except Exception as error:  # noqa: BLE001 - whatever keeps it from working, it is not usable here
             problems.append(f"{_NAMES[path]}: {type(error).__name__}: {error}")
+    if not found and hanging is not None:
+        raise _silent(str(hanging))
     if not found:
         raise _missing("; ".join(problems))
     _, name, kind = max(found, key=lambda entry: entry[0])
@@ -184,6 +192,14 @@ def _missing(detail: str) -> KeyringMissing:
             "gnome-keyring in it."
         )
     return KeyringMissing(text("This computer has no keyring for the keys."), hint, detail)
+
+
+def _silent(detail: str) -> KeyringMissing:
+    return KeyringMissing(
+        text("The keyring of this desktop does not respond."),
+        text("Sign out of the desktop and in again, which restarts D-Bus and the keyring."),
+        detail,
+    )
 
 
 def _locked(detail: str) -> KeyringMissing:

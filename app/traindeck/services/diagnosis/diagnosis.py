@@ -128,10 +128,12 @@ class Diagnosis:
         return profile, credentials
 
     async def _services(self, name: str, profile: Profile, credentials: Credentials, tell: OnFinding) -> None:
-        routes = await gather_or_raise(self._route(url, profile, credentials) for url in _addresses(profile))
-        for route in routes:
+        addresses = _addresses(profile)
+        routes = await gather_or_raise(self._route(url, profile, credentials) for url in addresses)
+        for route, services in zip(routes, addresses.values(), strict=True):
             for check in route.checks:
-                tell(check)
+                title = text("{check} ({services})", check=check.title, services=services)
+                tell(replace(check, title=title))
         # The first is the storage, by which everything else goes.
         if not routes[0].is_open:
             for check in _unasked(
@@ -164,7 +166,8 @@ class Diagnosis:
             nonlocal latest
             latest = state
             for check in state.checks:
-                if not check.is_running and done.setdefault(check.id, check) is check:
+                if not check.is_running and check.id not in done:
+                    done[check.id] = check
                     tell(check)
 
         try:
@@ -189,10 +192,14 @@ class Diagnosis:
         return found
 
 
-def _addresses(profile: Profile) -> list[str]:
-    """The storage first; of the others each host once."""
-    urls = [profile.obs_url, *([profile.modelarts_url, profile.iam_url] if profile.has_training else [])]
-    return list({urlsplit(url).netloc: url for url in reversed(urls)}.values())[::-1]
+def _addresses(profile: Profile) -> dict[str, str]:
+    """The storage first; each host once, with the services that are there."""
+    urls = [("OBS", profile.obs_url)]
+    urls += [("ModelArts", profile.modelarts_url), ("IAM", profile.iam_url)] if profile.has_training else []
+    hosts: dict[str, tuple[str, list[str]]] = {}
+    for service, url in urls:
+        hosts.setdefault(urlsplit(url).netloc, (url, []))[1].append(service)
+    return {url: ", ".join(services) for url, services in hosts.values()}
 
 
 def _unasked(why: Text) -> list[Check]:

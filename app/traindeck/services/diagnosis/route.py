@@ -16,14 +16,13 @@ from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.profiles import Check, Profile, Proxy
 from traindeck.domain.texts import Text, moment_words, text
+from traindeck.services.http.errors import asks_for_authority, mistrusted
 from traindeck.services.http.proxies import is_loopback
 
 STEP_S = 8.0
 _LONGEST_S = 20.0
 _HEAD_BYTES = 16 * 1024
 _SOON = timedelta(days=14)
-_OF_TIME = (9, 10)  # not yet valid, expired: X509_V_ERR_CERT_NOT_YET_VALID and the one behind it
-_OTHER_HOST = 62  # X509_V_ERR_HOSTNAME_MISMATCH
 
 Result = TypeVar("Result")
 
@@ -216,8 +215,7 @@ class _Walk:
             with context.wrap_socket(connection, server_hostname=host) as secured:
                 certificate, spoken = secured.getpeercert() or {}, secured.version() or "TLS"
         except ssl.SSLCertVerificationError as error:
-            fact = text("The certificate of {host} is not trusted: {reason}.", host=host, reason=error.verify_message)
-            self._tell(False, fact, self._mistrusted(error.verify_code))
+            self._tell(False, *self._mistrusted(error))
             return False
         except (OSError, ValueError) as error:
             fact = text("No TLS connection to {host}: {problem}.", host=host, problem=_reason(error))
@@ -226,19 +224,13 @@ class _Walk:
         self._trusted(spoken, certificate, trusted)
         return True
 
-    def _mistrusted(self, code: int) -> Text:
-        if code in _OF_TIME:
-            return text(
-                "Check the clock of this computer. If it is correct, the operator of the service has to "
-                "renew the certificate."
-            )
-        if code == _OTHER_HOST:
-            return text("Check the endpoint of the account: the certificate is for another host.")
-        if self._profile.ca_file:
-            return text(
+    def _mistrusted(self, error: ssl.SSLCertVerificationError) -> tuple[Text, Text]:
+        fact, hint = mistrusted(error, self._host)
+        if self._profile.ca_file and asks_for_authority(error):
+            hint = text(
                 "The CA file of the account, “{file}”, does not contain its issuer.", file=self._profile.ca_file
             )
-        return text("For a private cloud or an inspecting proxy, specify a CA file for the account (--ca).")
+        return fact, hint
 
     def _trusted(self, spoken: str, certificate: object, trusted: str) -> None:
         assert isinstance(certificate, dict)

@@ -18,6 +18,7 @@ from traindeck.domain.errors import (
     ClockOff,
     InvalidInput,
     KeysRefused,
+    LedAway,
     NoRight,
     NotTheService,
     NotTrusted,
@@ -184,6 +185,12 @@ not_the_service = Refusal(NotTheService,
     text("{host} returned a web page instead of a service response."),
     text("The network may require you to sign in: open a web page and do so. Otherwise, check the "
          "endpoint in the account settings."))
+led_nowhere = Refusal(LedAway,
+    text("{host} redirects the request without naming an address of the service."),
+    text("A sign-in page or a proxy may respond instead of the service. Check the endpoints and the proxy of "
+         "the account."))
+# As far as anybody knows, what was asked may have been done.
+led_somewhere = Refusal(NotUnderstood, led_nowhere.title, led_nowhere.hint)
 # For what has no sentence of its own: the service's words are the best there are.
 refused = Refusal(AppError,
     text("{host} rejected the request: {words}"),
@@ -203,7 +210,26 @@ host_unknown = Trouble(Unreachable,
     text("Check the network connection, and the region or endpoint in the account settings."))
 not_trusted = Trouble(NotTrusted,
     text("The connection to {host} is not safe: its certificate was not accepted."),
-    text("Specify the CA file of your organization in the account settings, if there is one. " "Nothing was sent."))
+    text("Nothing was sent. The details say why; ask the operator of the service."))
+expired_certificate = Trouble(NotTrusted,
+    text("The certificate of {host} has expired."),
+    text("Nothing was sent. Check the clock of this computer. If it is correct, the operator of the "
+         "service has to renew the certificate."))
+early_certificate = Trouble(NotTrusted,
+    text("The certificate of {host} is not valid yet."),
+    text("Nothing was sent. Check the clock of this computer: it may be slow."))
+certificate_of_another = Trouble(NotTrusted,
+    text("The certificate of {host} was issued for a different host."),
+    text("Nothing was sent. Check the endpoint in the account settings, and whether a sign-in page or a "
+         "proxy responds instead of the service."))
+self_signed = Trouble(NotTrusted,
+    text("The certificate of {host} is self-signed and not trusted."),
+    text("Nothing was sent. If it is your private cloud, specify its certificate as the CA file (--ca) in "
+         "the account settings."))
+unknown_authority = Trouble(NotTrusted,
+    text("The certificate of {host} was issued by an unknown authority."),
+    text("Nothing was sent. For a private cloud or an inspecting proxy, specify the CA file (--ca) of your "
+         "organization in the account settings."))
 no_tls = Trouble(NotTrusted,
     text("The TLS connection to {host} failed, so nothing was sent."),
     text("Check whether the endpoint in the account settings needs http:// or https://, and its " "port."))
@@ -269,6 +295,28 @@ def by_status(answer: ErrorResponse, *_: str) -> AppError:
 _BROKEN_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 
+# By the numbers of OpenSSL, X509_V_ERR_…
+_BY_CERTIFICATE = {
+    9: early_certificate,
+    10: expired_certificate,
+    18: self_signed,
+    62: certificate_of_another,
+    64: certificate_of_another,
+    **dict.fromkeys((2, 19, 20, 21), unknown_authority),
+}
+
+
+def mistrusted(error: ssl.SSLCertVerificationError, host: str) -> tuple[Text, Text]:
+    """What is wrong with the certificate of a host, and what to do."""
+    meaning = _BY_CERTIFICATE.get(error.verify_code, not_trusted)
+    return meaning.title.with_fields(host=host), meaning.hint
+
+
+def asks_for_authority(error: ssl.SSLCertVerificationError) -> bool:
+    """Whether a CA file would help."""
+    return _BY_CERTIFICATE.get(error.verify_code) in (self_signed, unknown_authority)
+
+
 def is_page(content_type: str, body: bytes) -> bool:
     """Whether this is meant for people, as no answer of a service is."""
     return _PAGE.match(body) is not None or (not body and content_type.partition(";")[0].strip().lower() == "text/html")
@@ -286,7 +334,7 @@ def network_trouble(error: BaseException, service: Service) -> ServiceTrouble:
     if isinstance(error, socket.gaierror):
         return host_unknown(service, detail)
     if isinstance(error, ssl.SSLCertVerificationError):
-        return not_trusted(service, detail)
+        return _BY_CERTIFICATE.get(error.verify_code, not_trusted)(service, detail)
     if isinstance(error, ssl.SSLError) and not isinstance(error, _BROKEN_OFF):
         return no_tls(service, detail)
     if isinstance(error, TimeoutError):

@@ -14,8 +14,12 @@ from traindeck.domain.accounts.profiles import Profile, Proxy, parse_proxy, prox
 MOST_REDIRECTS = 2
 LED_AWAY = "LedAway"
 """The code of an answer that would send a request to somebody else, in place of what it says itself."""
+LED_NOWHERE = "LedNowhere"
+"""Of one that sends it on without saying where."""
 LED_ON = "LedOn"
 """Of one that sends it to the very service that was asked, by another address of it or in a circle."""
+
+_NAME_A_PLACE = (301, 302, 303, 307, 308)
 
 # Where a cloud's regions stand side by side: a bucket of another region is sent to from any of them.
 _OF_ONE_CLOUD = ("myhuaweicloud.com", "myhuaweicloud.cn", "myhuaweicloud.eu", "amazonaws.com", "amazonaws.com.cn")
@@ -73,11 +77,13 @@ def may_follow(service: str, location: str) -> bool:
     return there.endswith(f".{domain}")
 
 
-def led(status: int, service: str, location: str) -> str:
-    """The code of an answer that sends us on, where that tells what is wrong; empty: it does not."""
-    if not (300 <= status < 400 and location):
-        return ""
+def led(status: int, service: str, location: str, code: str = "") -> str:
+    """The code of an answer that sends us on, where that tells what is wrong; else its own `code`."""
+    if not 300 <= status < 400:
+        return code
+    if not location:
+        return code or (LED_NOWHERE if status in _NAME_A_PLACE else "")
     if not may_follow(service, location):
         return LED_AWAY
     host, there = (urlsplit(address).hostname or "" for address in (service, location))
-    return LED_ON if there == host or there.endswith(f".{host}") else ""
+    return LED_ON if there == host or there.endswith(f".{host}") else code

@@ -9,7 +9,14 @@ from traindeck.domain.accounts.profiles import Profile, Signature
 from traindeck.domain.errors import ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http.calls import NotReached, Refused, nobody_listens
-from traindeck.services.http.errors import Service, check_usable, network_trouble, no_answer
+from traindeck.services.http.errors import (
+    ErrorResponse,
+    Service,
+    check_usable,
+    network_trouble,
+    no_answer,
+    seconds_ahead,
+)
 from traindeck.services.http.proxies import ip_of, is_loopback, proxy_of
 
 
@@ -26,6 +33,21 @@ def dialect_of(profile: Profile, *, path_style: bool) -> Signature:
     if profile.signature != Signature.AUTO:
         return Signature(profile.signature)
     return Signature.V2 if path_style else Signature.OBS
+
+
+# The service allows 15 minutes; less than this is no reason to sign again.
+_SKEW_S = 60.0
+_REFUSED_SKEW_S = 600.0
+
+
+def corrected_clock(refusal: ErrorResponse, ahead_s: float) -> float | None:
+    """By how much the service's clock is before ours, if that explains a refusal and is more than was known."""
+    if refusal.code not in ("RequestTimeTooSkewed", ""):
+        return None
+    found = seconds_ahead(refusal.date)
+    # An answer without a code may have many reasons; only a clock far away is one.
+    least_s = _SKEW_S if refusal.code else _REFUSED_SKEW_S
+    return None if found is None or abs(found - ahead_s) < least_s else found
 
 
 class Endpoint:

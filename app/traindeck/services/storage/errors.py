@@ -23,6 +23,7 @@ from traindeck.services.http.errors import (
     by_status,
     expired_token,
     in_arrears,
+    led_nowhere,
     no_right,
     service_failed,
     too_many_requests,
@@ -30,7 +31,7 @@ from traindeck.services.http.errors import (
     wrong_clock,
     wrong_secret_key,
 )
-from traindeck.services.http.proxies import LED_AWAY, LED_ON
+from traindeck.services.http.proxies import LED_AWAY, LED_NOWHERE, LED_ON
 
 NOT_OFFERED = ("NotImplemented", "ServiceNotImplemented", "MethodNotAllowed")
 """What a service says to a kind of request that it does not have."""
@@ -98,6 +99,7 @@ _BY_CODE = by_code({
         text("{host} redirects the request to a host that is not part of the service: {words}"),
         text("Nothing was sent there. Sign in to the network if required, and check the endpoints and "
              "the proxy of the account.")),
+    LED_NOWHERE: led_nowhere,
     LED_ON: Refusal(LedAway,
         text("{host} redirects the request to {words}."),
         text("Check the OBS endpoint of the account: http or https, and its host.")),

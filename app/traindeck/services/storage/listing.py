@@ -132,6 +132,8 @@ def entry_of(bucket: str, row: ObjectRow) -> ObjectEntry:
 
 
 def nothing_there(path: ObjectPath) -> NotFound:
+    if path.is_bucket:  # one that is missing says so when it is listed
+        return NotFound(text("The bucket “{name}” is empty.", name=path.bucket), text("Check the name of the bucket."))
     return NotFound(
         text("{place} does not exist.", place=str(path)),
         text("List the parent folder to see what exists."),

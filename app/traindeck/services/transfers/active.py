@@ -254,8 +254,9 @@ class ActiveTransfer:
         if isinstance(error, AccessRefused):
             self._plane = None  # the keys may be others by now
         self._failures += 1
-        self._met(error)
         is_given_up = self._is_out_of_patience(error)
+        if not is_given_up:  # else nothing is tried again
+            self._met(error)
         if isinstance(error, KeysRefused):
             self.engine.hold_for_keys(self.record.order.profile, error)
         elif self._failures >= HOLD_AFTER:
@@ -311,8 +312,10 @@ class ActiveTransfer:
     def hold_for_keys(self, error: KeysRefused) -> None:
         """Nothing more is asked with these keys: too much of it locks the account."""
         self._plane = None
-        self._met(error)
-        self._hold(error, is_given_up=self._is_out_of_patience(error))
+        is_given_up = self._is_out_of_patience(error)
+        if not is_given_up:
+            self._met(error)
+        self._hold(error, is_given_up=is_given_up)
         self.tell()
 
     def _hold(self, error: AppError, *, is_given_up: bool) -> None:
@@ -377,9 +380,9 @@ class ActiveTransfer:
 
     async def trouble_over(self, error: AppError) -> None:
         """Wait as long as one should before trying again what is not about one file."""
-        self._met(error)
         if self._is_out_of_patience(error):
             raise error
+        self._met(error)
         self._plane = None
         self._held_until = asyncio.get_running_loop().time() + self._next_wait(error)
         await self._until_open()

@@ -163,7 +163,7 @@ class CheckPlanner(Planner):
             if entry is None:
                 items += self._only_there(listed) if listed else []
             elif entry.problem is not None or not entry.name.endswith("/"):
-                item = upload_item(key_of(entry.name), entry)
+                item = upload_item(key_of(entry.name), entry, is_there=listed is not None)
                 row = listed.row if listed else None
                 if item.error is None:
                     item = _compared_link(item, entry, row) if entry.link else _compared(item, row)

@@ -59,6 +59,8 @@ async def _plan(active: ActiveTransfer) -> None:
         outline = await _outline(active)
     finally:
         active.is_planning = False
+    if active.record.order.rules.delete and (outline.has_gaps or await _has_failed(active)):
+        await _keep_what_would_be_deleted(active)  # so that a preview shows it, too
     active.went_well()
     state = TransferState.READY if active.wants_yes else TransferState.RUNNING
     await active.change(is_planned=True, root=outline.root, has_gaps=outline.has_gaps, state=state)
@@ -110,14 +112,22 @@ async def _move(active: ActiveTransfer) -> None:
         await forget_empty_folders(active)
         return
     if active.record.has_gaps or active.failed_files:
-        error = Conflict(
-            text("It was not deleted, because not everything could be read or transferred."),
-            text("Check the failed files, then start again."),
-        )
-        await active.engine.journal.close_removals(active.id, error)
+        await _keep_what_would_be_deleted(active)
     if active.kind is Kind.PACK and not active.failed_files:
         await _describe(active)
     await _remove(active)
+
+
+async def _has_failed(active: ActiveTransfer) -> bool:
+    return bool(await active.engine.journal.items(active.id, [ItemState.FAILED], most=1))
+
+
+async def _keep_what_would_be_deleted(active: ActiveTransfer) -> None:
+    error = Conflict(
+        text("It was not deleted, because not everything could be read or transferred."),
+        text("Check the failed files, then start again."),
+    )
+    await active.engine.journal.close_removals(active.id, error)
 
 
 async def _describe(active: ActiveTransfer) -> None:

@@ -102,8 +102,8 @@ class Planner:
                 await self._keep(await self._uploads(pairs, key_of))
         if is_empty and self._removals:  # more likely a disk that is not there than what was meant
             raise NotFound(
-                text("{place} does not exist.", place=self._order.source),
-                text("Check the spelling, and whether the file was moved."),
+                text("“{place}” is empty, or everything in it is ignored.", place=self._order.source),
+                text("Nothing was deleted. Check whether the disk is mounted and the path is correct."),
             )
 
     async def _uploads(self, pairs: Sequence[LocalPair], key_of: KeyOf) -> list[Item]:
@@ -111,8 +111,9 @@ class Planner:
         for pair in pairs:
             entry, right = pair.left, pair.right
             if entry is not None:
-                item = upload_item(key_of(entry.name), entry, self._rules.part_bytes)
-                found.append((item, entry, right.row if right else None))
+                key, is_there = key_of(entry.name), right is not None
+                item = upload_item(key, entry, self._rules.part_bytes, is_there=is_there)
+                found.append((item, entry, right.row if right and self._is_compared else None))
             elif right is not None and (removal := self._removal(right)) is not None:
                 found.append((removal, None, None))
         return await self._wanted(found)
@@ -300,8 +301,10 @@ def _link_at(place: Path, _: CancelToken) -> LocalEntry | None:
     return LocalEntry("") if os.path.lexists(place) else None
 
 
-def upload_item(key: str, entry: LocalEntry, part_bytes: int = 0) -> Item:
-    problem = entry.problem or refusal(key, entry.size_bytes) or too_many_parts(key, entry.size_bytes, part_bytes)
+def upload_item(key: str, entry: LocalEntry, part_bytes: int = 0, *, is_there: bool = False) -> Item:
+    """`is_there`: the service has an object of this name, so it takes the name."""
+    problem = entry.problem or (None if is_there else refusal(key, entry.size_bytes))
+    problem = problem or too_many_parts(key, entry.size_bytes, part_bytes)
     if problem:
         state = ItemState.SKIPPED if entry.is_left_out else ItemState.FAILED
         return shown_item(Item(key, entry.name, entry.size_bytes, state=state, error=problem))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from traindeck.domain.errors import AppError, InvalidInput, NotFound, Occupied, Unexpected
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
+from traindeck.domain.transfers.local_names import HERE, local_part
 from traindeck.domain.transfers.orders import Kind, Order, Rules, UsualRules
-from traindeck.domain.transfers.records import Item, ItemState, TransferState
+from traindeck.domain.transfers.records import Item, ItemState, TransferState, name_there
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.accounts.connections import Connections
@@ -92,6 +93,20 @@ class Transfers:
         """A page of the list of files; `after` is the key of the last one of the page before."""
         await self._flush()
         return await self.journal.items(transfer_id, states, is_verified=is_verified, after=after, most=most)
+
+    async def renamed(self, transfer_id: int, *, most: int) -> list[Item]:
+        """What moved, or is to, and has another name at the service than here."""
+        await self._flush()
+        first = await self.journal.items(transfer_id, (ItemState.QUEUED, ItemState.DONE), most=1)
+        found = [one for one in first if not one.name]
+        if found:  # a single file: its name is that of the whole
+            name, before = Path(self._rows[transfer_id].root).name, found[0].key.rpartition("/")[2]
+            return [replace(found[0], name=name)] if name == local_part(before, HERE) != before else []
+        after = ""
+        while len(found) < most and (page := await self.journal.renamed(transfer_id, after=after)):
+            after = page[-1].key
+            found += filter(name_there, page)
+        return found[:most]
 
     async def amount_below(self, transfer_id: int, prefix: str) -> tuple[int, int]:
         """How many files are still to be moved whose keys begin so, and their bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
@@ -13,18 +14,19 @@ from pathlib import Path
 from traindeck.domain.errors import AccessRefused, AppError, InvalidInput, NotFound, Unexpected
 from traindeck.domain.storage.objects import ObjectPath, ObjectRow
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.local_names import HERE, LocalNames, System
-from traindeck.domain.transfers.name_filter import FilterRules
+from traindeck.domain.transfers.local_names import HERE, LocalNames, System, name_before, plain_place
 from traindeck.domain.transfers.object_limits import refusal
 from traindeck.domain.transfers.orders import LINK_ENDING, Kind, Links, Order
 from traindeck.domain.transfers.records import Item, ItemState
-from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, IgnoreRules, Pair, paired
+from traindeck.domain.transfers.sync_rules import IgnoreRules, Pair, paired
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.listing import nothing_there, pages_ahead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.among import objects_among
+from traindeck.services.transfers.changed_names import ChangedNames
+from traindeck.services.transfers.ignore_files import lines_there, rules_of
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree, kept_link
 
 _BATCH = 1000
@@ -77,7 +79,7 @@ class Sides:
         if not self._chosen and await self._disk.run(lambda _: _is_single(source, keeps_links=keeps_links)):
             if self.leaves_out(source.name):
                 return
-            into = target.join(source.name) if target.is_folder else target
+            into = await self._joined(target, source.name) if target.is_folder else target
             entry = await self._disk.run(lambda _: _single(source, keeps_links=keeps_links))
             there = await self._plane.head(ObjectPath(into.bucket, into.key + entry.name)) if is_compared else None
             yield [Pair(entry, _named("", one_row(there) if there else None))], into.key.__add__
@@ -85,6 +87,7 @@ class Sides:
         if not is_compared:
             with suppress(AccessRefused):  # one that is missing is told once; keys that may only write cannot look
                 await self._plane.page(folder.bucket, folder.key, most=1)
+        self.system = await self._disk.run(lambda _: system_beside(source))
         if self._chosen:
             async for walked in self._chosen_here(source, folder):
                 rows = await self._beside(folder.bucket, walked) if is_compared else {}
@@ -92,9 +95,46 @@ class Sides:
                 yield [Pair(entry, _named(entry.name, rows.get(key))) for entry, key in walked], keys.__getitem__
             return
         await self._look_for_rules(source)
-        async with aclosing(self._listing(folder) if is_compared else _nothing()) as listing:
+        changed = self._changed_names()
+        async with aclosing(changed.listed(self._listing(folder) if is_compared else _nothing())) as listing:
             async for pairs in paired(self.local(source), listing):
-                yield pairs, folder.key.__add__
+                if certain := changed.certain(pairs):
+                    yield certain, folder.key.__add__
+        if not is_compared and changed.has_entries:
+            with suppress(AccessRefused):  # keys that may only write
+                await changed.read(self._listing(folder))
+        async for pairs, keys in self._settled(changed, source, folder):
+            yield [pair for pair in pairs if pair.left or is_compared], keys.__getitem__
+
+    async def _settled(
+        self, changed: ChangedNames, root: Path, folder: ObjectPath
+    ) -> AsyncIterator[tuple[list[LocalPair], dict[str, str]]]:
+        settled = await self._disk.run(lambda _: changed.settled(root, self.leaves_out))
+        for start in range(0, len(settled), _BATCH):
+            some = settled[start : start + _BATCH]
+            keys = {pair.left.name: folder.key + name for pair, name in some if pair.left is not None}
+            yield [pair for pair, _ in some], keys
+
+    def _changed_names(self) -> ChangedNames:
+        """What a download would call the objects that are not left out."""
+        names = LocalNames(self.system)
+
+        def placed(listed: NamedRow) -> str:
+            if self._ignored.leaves_out_below(listed.name):
+                return ""
+            place = self._placed(names, listed)
+            return place + LINK_ENDING if self._order.is_of_link(listed.name) else place
+
+        return ChangedNames(placed, folds_case=self.system.folds_case)
+
+    async def _joined(self, folder: ObjectPath, name: str) -> ObjectPath:
+        """Where one file goes in a folder: to the object that it came from, if its name was changed for this system."""
+        into, before = folder.join(name), name_before(name, HERE)
+        with suppress(AccessRefused):  # keys that may only write
+            if before != name and await self._plane.head(into) is None:
+                origin = folder.join(before)
+                return origin if await self._plane.head(origin) is not None else into
+        return into
 
     async def local(self, folder: Path, links: Links | None = None) -> AsyncIterator[list[LocalEntry]]:
         """What is in a folder of this computer."""
@@ -120,13 +160,18 @@ class Sides:
             entries = await self._disk.run(partial(_entries_of, source, files))
             yield [(entry, folder.key + new) for entry, (_, new) in zip(entries, files, strict=True)]
         for old, new in filter(_is_folder, self._chosen):
+            into, changed = ObjectPath(folder.bucket, folder.key + new), self._changed_names()
             try:
                 async for entries in self.local(source / old):
-                    for entry in entries:
-                        entry.name = old + entry.name.lstrip("/")  # a folder that cannot be read is called “/”
-                    yield [(entry, folder.key + new + entry.name[len(old) :]) for entry in entries]
+                    certain = changed.certain([Pair(entry, None) for entry in entries])
+                    yield [_below(old, pair.left, into.key + pair.left.name) for pair in certain if pair.left]
             except AppError as error:
-                yield [(LocalEntry(old, problem=error, is_gap=True), folder.key + new)]
+                yield [(LocalEntry(old, problem=error, is_gap=True), into.key)]
+            if changed.has_entries:
+                with suppress(AccessRefused):  # keys that may only write
+                    await changed.read(self._listing(into))
+            async for pairs, keys in self._settled(changed, source / old, into):
+                yield [_below(old, pair.left, keys[pair.left.name]) for pair in pairs if pair.left]
 
     async def _beside(self, bucket: str, walked: _Walked) -> dict[str, ObjectRow]:
         """Which of the keys are there; of a large folder only as much is listed as lies between them."""
@@ -162,10 +207,14 @@ class Sides:
                     yield some if isinstance(some, Item) else [(one.row, self._placed(names, one)) for one in some]
             return
         seen = set[int]()
-        await self._look_for_rules(target)
+        await self._look_for_rules(target, source)
         async with aclosing(self._listing(source.as_folder(), must_be=True)) as listing:
             async for batch in listing:
                 wanted = [listed for listed in batch if not self.leaves_out(listed.name)]
+                if len(wanted) < len(batch):
+                    # The rules may not fit their local names; what they protect stays, whatever it is called here.
+                    plain = (plain_place(one.name, self.system) for one in batch if self.leaves_out(one.name))
+                    seen.update(map(self.system.sign, plain))
                 places = [(listed.row, self._placed(names, listed)) for listed in wanted]
                 seen.update(self.system.sign(place) for _, place in places)
                 yield places
@@ -228,6 +277,7 @@ class Sides:
         source = source.as_folder()
         if self._order.kind is Kind.COPY and source.bucket == target.bucket:
             _refuse_inside(source, target, is_emptied=self._rules.delete)
+        await self._look_for_rules(target, source)
         async with (
             aclosing(self._listing(source, must_be=True)) as here,
             aclosing(self._listing(target) if is_compared else _nothing()) as there,
@@ -235,10 +285,18 @@ class Sides:
             async for pairs in paired(here, there):
                 yield pairs
 
-    async def _look_for_rules(self, folder: Path) -> None:
-        if self._rules.has_ignore_files:
-            rules = self._rules
-            self._ignored = await self._disk.run(lambda _: rules_of(folder, rules.ignore, rules.filters))
+    async def _look_for_rules(self, folder: Path | ObjectPath, source: ObjectPath | None = None) -> None:
+        """Of both sides: what came down with the files may have been changed here since."""
+        rules = self._rules
+        if not rules.has_ignore_files:
+            return
+        lines = await lines_there(self._plane, source) if source is not None else []
+        if isinstance(folder, ObjectPath):
+            lines += await lines_there(self._plane, folder)
+            self._ignored = IgnoreRules([*lines, *rules.ignore], rules.filters)
+        else:
+            place = folder
+            self._ignored = await self._disk.run(lambda _: rules_of(place, rules.ignore, rules.filters, before=lines))
 
     async def _listing(
         self, folder: ObjectPath, *, called: str = "", must_be: bool = False
@@ -290,6 +348,11 @@ def _files(chosen: Sequence[_Piece]) -> Iterator[list[_Piece]]:
     return (files[start : start + _BATCH] for start in range(0, len(files), _BATCH))
 
 
+def _below(folder: str, entry: LocalEntry, key: str) -> tuple[LocalEntry, str]:
+    entry.name = folder + entry.name.lstrip("/")  # a folder that cannot be read is called “/”
+    return entry, key
+
+
 def _is_folder(piece: _Piece) -> bool:
     """Of a whole drive, or bucket, there is nothing to be named."""
     return not piece[0] or piece[0].endswith("/")
@@ -337,6 +400,17 @@ def system_of(target: Path) -> System:
     return replace(HERE, folds_case=folds)
 
 
+def system_beside(folder: Path) -> System:
+    """The same for a folder that is only read: told by how it takes one of its own names."""
+    folds = sys.platform in ("win32", "darwin")
+    with suppress(OSError), os.scandir(folder) as entries:
+        found = next((entry.name for entry in entries if entry.name != entry.name.swapcase()), None)
+        if found is not None:
+            swapped = folder / found.swapcase()
+            folds = os.path.lexists(swapped) and os.path.samestat(swapped.lstat(), (folder / found).lstat())
+    return replace(HERE, folds_case=folds)
+
+
 def some_entries(walk: Iterator[LocalEntry], token: CancelToken) -> list[LocalEntry]:
     token.check()
     with local_errors():
@@ -357,13 +431,6 @@ def _is_single(source: Path, *, keeps_links: bool) -> bool:
 
 def _single(source: Path, *, keeps_links: bool) -> LocalEntry:
     return kept_link(source, LINK_ENDING) if keeps_links and source.is_symlink() else _entry_of(source)
-
-
-def rules_of(folder: Path, more: Sequence[str], filters: FilterRules = ()) -> IgnoreRules:
-    lines: list[str] = []
-    with local_errors(folder), suppress(FileNotFoundError):
-        lines = (folder / DATA_IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
-    return IgnoreRules([*lines, *more], filters)
 
 
 def one_row(found: ObjectHead) -> ObjectRow:

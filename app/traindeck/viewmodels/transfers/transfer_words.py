@@ -10,7 +10,7 @@ from traindeck.domain.jobs.job import duration_words
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, exact_words, say, say_count, text
 from traindeck.domain.transfers.orders import Kind, is_remote
-from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState, WaitsFor
+from traindeck.domain.transfers.records import Action, Item, ItemState, TransferState, WaitsFor, name_there
 from traindeck.viewmodels.ports import Tone
 from traindeck.viewmodels.transfers.transfer_list import TransferListState, TransferRow
 
@@ -354,8 +354,13 @@ def result_names(kind: Kind) -> list[tuple[ItemState, str]]:
     return [*states, (ItemState.SKIPPED, say("Skipped")), (ItemState.FAILED, say(_NOT_DONE[kind is Kind.CHECK]))]
 
 
+_BETWEEN = (Kind.UPLOAD, Kind.DOWNLOAD, Kind.CHECK)
+
+
 def item_place(item: Item, row: TransferRow) -> str:
-    return item.name or row.transfer.source.rstrip("/").replace("\\", "/").rpartition("/")[2]
+    name = item.name or row.transfer.source.rstrip("/").replace("\\", "/").rpartition("/")[2]
+    there = name_there(item) if row.transfer.kind in _BETWEEN else ""
+    return say("{name} (object: {other})", name=name, other=there) if there else name
 
 
 def item_line(item: Item, row: TransferRow) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import stat
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, text
-from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, IGNORE_BACKEND
+from traindeck.domain.transfers.name_filter import utf8_name
+from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, can_be_used, ignore_spec
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -35,10 +35,6 @@ _WEIGHTS_OR_DATA = frozenset((
 ))  # fmt: skip
 _GITIGNORE = ".gitignore"
 _MOST_RULE_BYTES = 1 << 20
-# A pattern is matched by a regular expression, whose time grows with the power of the stars in one name.
-_SLOW = re.compile(r"(?:\*[^*/]+){4}")
-
-
 _SPECIAL = re.compile(r"([\\*?\[\]!#])")
 
 
@@ -91,7 +87,7 @@ class _Layer:
 
     def says(self, name: str) -> IgnoreRule | bool:
         """The rule that leaves it out; True: it is taken in again; False: nothing is said of it."""
-        found = self.spec.check_file(name[len(self.folder) :])
+        found = self.spec.check_file(utf8_name(name[len(self.folder) :]))
         if found.include is None or found.index is None:
             return False
         if not found.include:
@@ -147,28 +143,14 @@ class CodeRules:
 def _layer(
     source: RuleSource, lines: Sequence[str], folder: str = "", file: str = ""
 ) -> tuple[_Layer, tuple[IgnoreRule, ...]]:
-    from pathspec import GitIgnoreSpec  # slow to load, and not every command freezes code
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # about what a pattern may mean one day
-        good = [line if _can_be_matched(line, GitIgnoreSpec) else "" for line in lines]
-        spec = GitIgnoreSpec.from_lines(good, backend=IGNORE_BACKEND)
+    good = [line if can_be_used(line) else "" for line in lines]
+    spec = ignore_spec(good)
     bad = tuple(
         IgnoreRule(source, line.strip(), file, number if file else 0)
         for number, (line, kept) in enumerate(zip(lines, good, strict=True), start=1)
         if line and not kept
     )
     return _Layer(source, good, spec, folder, file), bad
-
-
-def _can_be_matched(line: str, kind: type[GitIgnoreSpec]) -> bool:
-    if _SLOW.search(line):
-        return False
-    try:
-        kind.from_lines([line], backend=IGNORE_BACKEND)
-    except (ValueError, re.error):
-        return False
-    return True
 
 
 def _lines_in(file: Path) -> list[str]:

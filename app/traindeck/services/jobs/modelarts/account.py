@@ -33,6 +33,7 @@ from traindeck.services.http.errors import (
     far_too_slow,
     host_unknown,
     is_page,
+    led_somewhere,
     network_trouble,
     no_answer,
     no_proxy,
@@ -177,9 +178,10 @@ class ModelArtsAccount:
         return self._read(answer)
 
     def _read(self, answer: Any) -> Any:
-        status, content = (200, answer) if isinstance(answer, bytes) else (answer.status_code, answer.raw_content)
+        # The SDK's own answers, or those of the library below it.
+        status, content = answer.status_code, answer.raw_content if hasattr(answer, "raw_content") else answer.content
         if status >= 300:
-            raise not_understood(ErrorResponse(self.service, status, message="redirected"))
+            raise led_somewhere(ErrorResponse(self.service, status, message="redirected"))
         if status == NO_CONTENT or not content:
             return None
         try:

@@ -70,13 +70,12 @@ class TrainingClient(ModelArtsClient):  # type: ignore[misc]
         call["query_params"] = [("Content-Type", "application/octet-stream")]
         return self._call_api(**call)
 
-    def projects(self, region: str) -> bytes:
+    def projects(self, region: str) -> Any:
         """IAM's answer, with the request the SDK itself would send."""
         url = self._endpoints[0]
         request = IamHelper.get_keystone_list_projects_request(self._config, url, region_id=region)
         signed = self.get_credentials().process_auth_request(request, self.get_http_client()).result()
-        content: bytes = self.get_http_client().do_request_sync(signed).content
-        return content
+        return self.get_http_client().do_request_sync(signed)
 
 
 class _KeepsHeaders(DefaultExceptionHandler):  # type: ignore[misc]

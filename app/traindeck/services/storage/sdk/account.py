@@ -37,7 +37,7 @@ from traindeck.services.http.errors import (
     unusable_certificates,
 )
 from traindeck.services.http.proxies import led, proxy_to
-from traindeck.services.storage.endpoint import Endpoint
+from traindeck.services.storage.endpoint import Endpoint, corrected_clock
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.account import seconds_until
 from traindeck.services.storage.wire.data_plane import DataPlane, OwnLoop
@@ -82,7 +82,10 @@ class ObsAccount(Endpoint):
     ) -> Any:
         """The SDK's answer, of success or with a code that is fine too."""
 
+        is_clock_set = False
+
         async def attempt() -> Any:
+            nonlocal is_clock_set
             try:
                 async with asyncio.timeout(bounds.ANSWER_S):
                     answer = await self._calls.run(lambda token: self._in_worker(request, token))
@@ -91,7 +94,13 @@ class ObsAccount(Endpoint):
             self._compare_clocks(seconds_ahead(dict(answer.header or ()).get("date", "")))
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
-            raise obs_error(self.refusal(answer), place)
+            refusal = self.refusal(answer)
+            client = self._connected()
+            ahead_s = corrected_clock(refusal, client.clock_ahead_s)
+            if ahead_s is not None and not is_clock_set:
+                client.clock_ahead_s, is_clock_set = ahead_s, True
+                return await attempt()
+            raise obs_error(refusal, place)
 
         try:
             return await retried(attempt, tries)
@@ -129,13 +138,14 @@ class ObsAccount(Endpoint):
     def refusal(self, answer: Any) -> ErrorResponse:
         header = dict(answer.header or ())
         location = header.get("location", "")
-        away = led(answer.status, self.profile.obs_url, location)
         # Answers to HEAD carry the code in a header, if at all.
-        code = answer.errorCode or header.get("error-code", "")
+        said = answer.errorCode or header.get("error-code", "")
+        code = led(answer.status, self.profile.obs_url, location, said)
+        away = code != said
         return ErrorResponse(
             self.service,
             answer.status,
-            away or code,
+            code,
             (away and location) or answer.errorMessage or header.get("error-message", "") or answer.reason or "",
             answer.requestId or "",
             seconds_until(header.get("retry-after", "")),

@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from email.utils import formatdate
 from typing import Any, TypeVar
 
 import certifi
@@ -143,6 +144,8 @@ class StorageClient(ObsClient):  # type: ignore[misc]
         self._idle = _Idle()
         self.connHolder = {"connSet": self._idle, "lock": threading.Lock()}
         self._mine = threading.local()
+        self.clock_ahead_s = 0.0
+        """By how much the service's clock is before ours, once it refused a request for that."""
 
     def call(self, request: Callable[[], Result]) -> Result:
         """Run one SDK call; a connection that died while idle is replaced once, at once."""
@@ -239,9 +242,12 @@ class StorageClient(ObsClient):  # type: ignore[misc]
         return connection
 
     def _add_auth_headers(self, headers: dict[str, str], *arguments: Any, **named: Any) -> dict[str, str]:
-        # Some services with this signature do not look at Date.
-        if self.signature == "v4" and self.ha.date_header() not in headers:
-            headers[self.ha.date_header()] = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        now = time.time() + self.clock_ahead_s
+        if self.ha.date_header() not in headers:
+            if self.signature == "v4":  # some services with this signature do not look at Date
+                headers[self.ha.date_header()] = f"{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
+            elif self.clock_ahead_s:
+                headers[self.ha.date_header()] = formatdate(now, usegmt=True)
         signed: dict[str, str] = super()._add_auth_headers(headers, *arguments, **named)
         return signed
 

@@ -31,7 +31,7 @@ from traindeck.services.http.errors import (
 )
 from traindeck.services.http.proxies import led, proxy_to
 from traindeck.services.storage.documents import document
-from traindeck.services.storage.endpoint import Endpoint
+from traindeck.services.storage.endpoint import Endpoint, corrected_clock
 from traindeck.services.storage.errors import obs_error
 from traindeck.services.storage.wire.exchange import Answered, LineBroken
 from traindeck.services.storage.wire.pool import (
@@ -46,9 +46,6 @@ _TARGET = re.compile(r"[!-~]+")
 _SAID = ("Code", "Message", "RequestId")
 # A success whose body is a failure.
 _ERROR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<Error[\s>]")
-# The service allows 15 minutes; less than this is no reason to sign anew.
-_SKEW_S = 60.0
-_REFUSED_SKEW_S = 600.0
 _ALWAYS = "User-Agent: TrainDeck\r\nAccept-Encoding: identity\r\n\r\n"
 
 
@@ -144,13 +141,15 @@ class WireAccount(Endpoint):
             error = None
         found = {name: (error.findtext(name) or "") if error is not None else "" for name in _SAID}
         location = headers.get("location", "")
-        away = led(answer.status, self.profile.obs_url, location)
+        # Answers to HEAD have no body.
+        said = found["Code"] or _either(headers, "error-code")
+        code = led(answer.status, self.profile.obs_url, location, said)
+        away = code != said
         return ErrorResponse(
             self.service,
             # Copying and completing may fail after their 200 was sent.
             500 if error is not None and answer.status < 300 else answer.status,
-            # Answers to HEAD have no body.
-            away or found["Code"] or _either(headers, "error-code"),
+            code,
             (away and location) or found["Message"] or _either(headers, "error-message") or message,
             found["RequestId"] or _either(headers, "request-id"),
             seconds_until(headers.get("retry-after", "")),
@@ -218,18 +217,10 @@ class WireAccount(Endpoint):
 
     def _is_clock_set(self, answer: Answered) -> bool:
         """The service says our time is wrong and which is right: it is worth signing once more."""
-        code = self.refusal(answer).code
-        if code not in ("RequestTimeTooSkewed", ""):
-            return False
-        ahead_s = seconds_ahead(answer.headers.get("date", ""))
-        if ahead_s is None:
-            return False
-        # An answer without a code may have many reasons; only a clock far away is one.
-        least_s = _SKEW_S if code else _REFUSED_SKEW_S
-        if abs(ahead_s - self._signer.clock_ahead_s) < least_s:
-            return False
-        self._signer.clock_ahead_s = ahead_s
-        return True
+        ahead_s = corrected_clock(self.refusal(answer), self._signer.clock_ahead_s)
+        if ahead_s is not None:
+            self._signer.clock_ahead_s = ahead_s
+        return ahead_s is not None
 
     async def _make_ready(self) -> None:
         async with self._making:

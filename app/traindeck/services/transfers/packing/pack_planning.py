@@ -46,11 +46,12 @@ from traindeck.services.storage.listing import pages_ahead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.comparing import time_ns
 from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.ignore_files import lines_there, rules_of
 from traindeck.services.transfers.local_tree import LocalEntry, LocalTree
 from traindeck.services.transfers.packing.shard_source import fingerprint
 from traindeck.services.transfers.packing.unpacking import PackedBucket, PackedFolder, PackedPlace
 from traindeck.services.transfers.planning import Outline, shown_item
-from traindeck.services.transfers.sides import rules_of, some_entries
+from traindeck.services.transfers.sides import some_entries
 
 if TYPE_CHECKING:
     from traindeck.services.storage.wire.data_plane import DataPlane
@@ -157,9 +158,10 @@ class PackPlanner:
             yield [_sorted_out(entry) for entry in entries]
 
     async def _objects(self) -> AsyncIterator[list[Member | LocalEntry]]:
-        rules, folder = self.order.rules, self.order.remote_source.as_folder()
-        ignored = IgnoreRules(rules.ignore, rules.filters)
-        async with aclosing(pages_ahead(await self.plane(), folder)) as pages:
+        rules, folder, plane = self.order.rules, self.order.remote_source.as_folder(), await self.plane()
+        lines = await lines_there(plane, folder) if rules.has_ignore_files else []
+        ignored = IgnoreRules([*lines, *rules.ignore], rules.filters)
+        async with aclosing(pages_ahead(plane, folder)) as pages:
             async for rows in pages:
                 named = [(row.key[len(folder.key) :], row) for row in rows]
                 yield [

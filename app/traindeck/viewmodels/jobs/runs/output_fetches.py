@@ -16,7 +16,7 @@ from traindeck.domain.errors import InvalidInput, NotFound
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import bytes_of, size_words
 from traindeck.domain.texts import Text, count_text, text
-from traindeck.domain.transfers.name_filter import FilterRules, pattern_of
+from traindeck.domain.transfers.name_filter import FilterRules, NamePattern
 from traindeck.runtime.tasks import TaskScope, set_within
 from traindeck.viewmodels.ports import Choose, Way
 
@@ -46,13 +46,7 @@ class FetchWish:
         rules = []
         for word in self.patterns.replace(",", " ").replace("，", " ").split():
             is_wanted, pattern = not word.startswith("-"), word.removeprefix("-")
-            try:
-                pattern_of(pattern)
-            except ValueError:
-                raise InvalidInput(
-                    text("“{pattern}” is not a pattern.", pattern=word),
-                    text("Enter patterns such as *.ckpt or logs/**."),
-                ) from None
+            NamePattern(pattern, is_included=is_wanted)
             rules.append((is_wanted, pattern))
         return tuple(rules)
 

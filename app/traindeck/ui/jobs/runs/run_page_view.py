@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.run_table import number_words
 from traindeck.domain.texts import printable, say
 from traindeck.ui.jobs.runs.code_part import CodePart
 from traindeck.ui.jobs.runs.curves_part import CurvesPart
@@ -263,9 +264,11 @@ class RunPageView(QWidget):
         """What matters most of what there is to say."""
         role, words = "dim", str(self.page.busy or self.page.gone_words)
         bad = self.page.reading.values.not_finite if self.page.reading is not None else None
-        if not words and bad is not None and not run.state.is_over:
-            role, words = "error", say("● {name} is not a number any more.", name=bad.name)
         failure = self.page.reading.failure if self.page.reading is not None else None
+        if not words and bad is not None and failure is None:
+            role, words = "error", say("● {name} is not a number any more.", name=bad.name)
+            if run.state.is_over:
+                words = say("● The last {name} is {value}.", name=bad.name, value=number_words(bad.value))
         # Its card says it, where that is in sight; “exit code 1” helps nobody.
         has_card = failure is not None and SUB_PAGES[self.tabs.currentIndex()] == OVERVIEW
         if not words and failure is not None and not has_card:

@@ -163,11 +163,12 @@ async def quit_while_counting(hands: Hands, epochs: str, live: str) -> None:
     await hands.until(lambda: hands.dialog() is not None)
     dialog = hands.dialog()
     assert dialog is not None and runs.again.countdown is not None
+    await hands.until(dialog.isActiveWindow)
     tell("asked", words=hands.texts(dialog), held=runs.again.countdown.is_held)
     await hands.press(Qt.Key.Key_Escape)
     await hands.until(lambda: hands.dialog() is None)
     tell("stays", strip=hands.texts(strip))
-    await hands.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    hands.window.close()
     await hands.until(lambda: hands.dialog() is not None)
     await hands.click(hands.button("Stop them and quit" if live else "Quit", hands.dialog()))
     await asyncio.Event().wait()

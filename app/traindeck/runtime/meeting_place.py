@@ -36,6 +36,12 @@ def meeting_place(home: Path) -> str:
     return str(folder / f"{mark}.sock")
 
 
+def has_window(home: Path) -> bool:
+    """Whether a window of this home is open."""
+    place = meeting_place(home)
+    return place in os.listdir("//./pipe/") if sys.platform == "win32" else Path(place).exists()
+
+
 def is_somebody_there(home: Path) -> bool:
     """Whether it is worth asking: a look that costs nothing at nearly every start."""
     return sys.platform == "win32" or Path(meeting_place(home)).exists()

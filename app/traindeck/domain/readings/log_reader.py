@@ -116,7 +116,9 @@ class LogReader:
             key=lambda one: (one.name not in measured, order.index(one.name) if one.name in order else len(order)),
             default=None,
         )
-        return None if found is None else replace(found, is_measured=found.name in measured)
+        if found is None:
+            return None
+        return replace(found, value=self._series[found.name].last, is_measured=found.name in measured)
 
     def _roles(self) -> dict[str, str]:
         """The best name of each role among those that were printed."""

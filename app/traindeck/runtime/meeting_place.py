@@ -39,7 +39,9 @@ def meeting_place(home: Path) -> str:
 def has_window(home: Path) -> bool:
     """Whether a window of this home is open."""
     place = meeting_place(home)
-    return place in os.listdir("//./pipe/") if sys.platform == "win32" else Path(place).exists()
+    if sys.platform == "win32":
+        return any(pipe.name == place for pipe in Path("//./pipe/").iterdir())
+    return Path(place).exists()
 
 
 def is_somebody_there(home: Path) -> bool:

@@ -294,7 +294,9 @@ class RunStore:
                 part = [run.id for run in runs[start : start + _AT_ONCE]]
                 marks = ", ".join("?" for _ in part)
                 for row in db.execute(f"SELECT * FROM metrics WHERE run_id IN ({marks}) ORDER BY name", part):
-                    found[row["run_id"]][row["name"]] = Metric(*map(float, (row["last"], row["lowest"], row["highest"])))
+                    found[row["run_id"]][row["name"]] = Metric(
+                        *map(float, (row["last"], row["lowest"], row["highest"]))
+                    )
             return found
 
         found = await self._read(work)

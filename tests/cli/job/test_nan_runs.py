@@ -36,8 +36,22 @@ def submitted(traindeck: Traindeck, *words: str) -> tuple[str, str]:
 
 
 def kept_events(home: Path) -> list[tuple[str, str]]:
+    if not (home / "events.db").exists():
+        return []
     with closing(sqlite3.connect(home / "events.db")) as db:
         return [(row[0], row[1]) for row in db.execute("SELECT notice, mark FROM events ORDER BY number")]
+
+
+def test_an_end_that_another_command_saw_first_is_announced_by_the_one_that_waits(
+    traindeck: Traindeck, tmp_path: Path, job: Path
+) -> None:
+    run, _ = submitted(traindeck)
+    while traindeck("job", "ls", "--json").must_be(0).document[0]["state"] != "Completed":
+        assert kept_events(tmp_path / "home") == [], "a list announces nothing"
+    assert kept_events(tmp_path / "home") == []
+    for _ in range(2):
+        traindeck("job", "wait", run).must_be(0)
+        assert kept_events(tmp_path / "home") == [("run_finished", f"run {run} Completed")]
 
 
 def test_the_last_value_of_a_run_that_diverged_is_nan_in_every_command(

@@ -87,8 +87,8 @@ class Series:
         return found
 
     def points(self) -> Iterator[Point]:
-        for *place, value in zip(*self._columns, strict=True):
-            yield Point(*(number if math.isfinite(number) else None for number in place), value)
+        for step, epoch, seconds, value in zip(*self._columns, strict=True):
+            yield Point(_known(step), _known(epoch), _known(seconds), value)
 
     def columns(self) -> tuple[array[float], ...]:
         """Step, epoch, seconds and value, each as an array of its own in which what is not known is NaN."""
@@ -100,3 +100,7 @@ class Series:
         if len(finite) <= most:
             return finite
         return [finite[at * (len(finite) - 1) // (most - 1)] for at in range(most)]
+
+
+def _known(place: float) -> float | None:
+    return place if math.isfinite(place) else None

@@ -187,6 +187,7 @@ async def _main(
         scope.start("take up transfers", core.transfers.take_up)
         scope.start("give memory back", partial(keep_giving_back, core.disk))
         status = await _until_stopped(program, scope, guest)
+        runs.again.cancel()
         left_open.close()
         program.workspace.window.save_layout()
         program.workspace.window.hide()
@@ -306,6 +307,7 @@ def _in_use(program: Program, scope: TaskScope, start: _Start, left_open: LeftOp
         scope.start(f"speak {models.preferences.language}", rebuild)
 
     def close() -> None:
+        models.jobs.runs.again.hold()
         scope.start("close", partial(_close, program))
 
     start.close = close
@@ -408,6 +410,7 @@ async def _until_stopped(program: Program, scope: TaskScope, guest: Guest | None
 async def _close(program: Program) -> None:
     """The user wants to leave: ask once when that ends or forgets something."""
     from traindeck.ui.kit.dialogs import CANCEL, AnswerButton, asked
+    from traindeck.viewmodels.jobs.runs.run_words import run_title
 
     core, window = program.core, program.workspace.window
     if not await program.workspace.storage.properties.may_go():
@@ -421,6 +424,8 @@ async def _close(program: Program) -> None:
     # What another program began in the Lab goes on without us.
     here = [run for run in live if run.profile == LAB and run.id in core.submission.begun]
     paid = sum(run.profile != LAB for run in live)
+    held = program.models.jobs.runs.again.countdown
+    not_sent = say("{run} is not submitted again if you quit now.", run=run_title(held.run)) if held else ""
     if here and core.lab.owns_process:
         title = say("Active runs in the Lab: {count}", count=len(here))
         words = say("The Lab runs on this computer. Stop it and its runs, or let the runs finish in the background?")
@@ -436,10 +441,13 @@ async def _close(program: Program) -> None:
             "They keep running and are charged after the window is closed. Stop them first if you no longer need them."
         )
         ways = [AnswerButton(_WAYS_TO_END[0], say("Quit and let them run"), "primary")]
+    elif held:
+        title, words, not_sent = not_sent, "", ""
+        ways = [AnswerButton(_WAYS_TO_END[0], say("Quit"), "primary")]
     else:
         program.stop.set()
         return
-    answer = await asked(window, title, words, *ways)
+    answer = await asked(window, title, f"{words} {not_sent}".strip(), *ways)
     if answer == _WAYS_TO_END[1]:
         await core.lab.close(keep_running=True)
     if answer != CANCEL:

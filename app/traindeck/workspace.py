@@ -80,6 +80,7 @@ from traindeck.viewmodels.jobs.form.warnings_asked import asking
 from traindeck.viewmodels.jobs.runs.beside_asked import asking_beside
 from traindeck.viewmodels.jobs.runs.code_keeping import CodeKeeping
 from traindeck.viewmodels.jobs.runs.hang_news import HangNews
+from traindeck.viewmodels.jobs.runs.nan_news import NanNews
 from traindeck.viewmodels.jobs.runs.records_news import RecordsNews
 from traindeck.viewmodels.jobs.runs.rule_news import RuleNews
 from traindeck.viewmodels.jobs.runs.run_list import RunList
@@ -183,6 +184,9 @@ class Models:
         self.system_notices = SystemNotices(self.events, self.preferences, core.notifications, notices, scope)
         self.hangs = HangNews(self._hang_guard(core), notices, scope)
         self.rules = RuleNews(core.rules, notices.journal, scope)
+        nan_guard = core.nan_guard()
+        nans = NanNews(nan_guard, notices.journal)
+        scope.start("look for NaN", nan_guard.run)
         webhook = core.webhook(self.preferences.value)
         self.webhook_notices = WebhookNotices(self.events, self.preferences, webhook, scope)
         self.run_news = RunNews(core.watch, notices.journal, core.explaining.failure, scope)
@@ -193,6 +197,7 @@ class Models:
             self.run_news,
             self.hangs,
             self.rules,
+            nans,
             RecordsNews(core.records, core.watch, notices, scope),
             BudgetNews(core.billing, core.watch, notices.journal, scope),
             TransferNews(core.transfers.changed, notices.journal),

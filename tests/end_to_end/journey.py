@@ -31,8 +31,8 @@ JOURNEYS = {
     "menus_read": "read_the_menus",
     "pasting": "paste_and_watch",
     "reopening": "open_old_home",
-    "submitting": "glance open_dialog_and_stay outlive_the_lab quit_by_question read_the_bar sample_twice "
-    "submit_and_stay submit_in_vain submit_only watch_to_the_end",
+    "submitting": "glance open_dialog_and_stay outlive_the_lab quit_by_question quit_while_counting read_the_bar "
+    "sample_twice submit_and_stay submit_in_vain submit_only watch_to_the_end",
     "switching": "switch_language switch_theme switch_with_dialogs switch_with_draft",
     "tabbing": "walk_by_tab",
     "tour.places": "tour",

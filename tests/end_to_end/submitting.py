@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from hands import Hands, log_words, tell
@@ -20,6 +21,7 @@ from sample_form import (
     submit_sample,
 )
 
+from traindeck.domain.jobs.job import RunState
 from traindeck.domain.texts import say
 from traindeck.ui.jobs.runs.run_page_view import RunPageView
 from traindeck.ui.shell.command_palette import CommandPalette
@@ -136,6 +138,39 @@ async def quit_by_question(hands: Hands, epochs: str, answer: str) -> None:
     button = hands.button(answer, dialog)
     tell("leaving")
     await hands.click(button)
+    await asyncio.Event().wait()
+
+
+async def quit_while_counting(hands: Hands, epochs: str, live: str) -> None:
+    """Run again on an account that is charged, then Ctrl+Q within the seconds that are counted."""
+    await fill_in_sample(hands)
+    await set_parameter(hands, "epochs", epochs)
+    await hands.click(hands.panel("job").bar.submit)
+    await hands.until(lambda: state_of(hands, 0) == ("Running" if live else "Completed"))
+    runs = hands.program.models.jobs.runs
+    paid = replace(runs.state.runs[0], id="paid", name="paid", profile="campus", job_id="", state=RunState.COMPLETED)
+    await hands.program.core.records.add(paid)
+    runs.refresh()
+    rows = hands.panel("runs").rows
+    await hands.until(lambda: rows.model().rowCount() == 2)
+    row = [run.id for run in runs.state.runs].index("paid")
+    await hands.choose_cell(rows, row, 0)
+    await hands.press(Qt.Key.Key_R)
+    strip = hands.program.workspace.jobs.strip
+    await hands.until(strip.isVisible)
+    hands.program.status = 0
+    await hands.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    await hands.until(lambda: hands.dialog() is not None)
+    dialog = hands.dialog()
+    assert dialog is not None and runs.again.countdown is not None
+    await hands.until(dialog.isActiveWindow)
+    tell("asked", words=hands.texts(dialog), held=runs.again.countdown.is_held)
+    await hands.press(Qt.Key.Key_Escape)
+    await hands.until(lambda: hands.dialog() is None)
+    tell("stays", strip=hands.texts(strip))
+    hands.window.close()
+    await hands.until(lambda: hands.dialog() is not None)
+    await hands.click(hands.button("Stop them and quit" if live else "Quit", hands.dialog()))
     await asyncio.Event().wait()
 
 

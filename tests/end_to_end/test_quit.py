@@ -65,6 +65,19 @@ def test_a_job_that_was_stopped_by_leaving_says_so_at_the_next_start(home: Path)
         window.must_be_well()
 
 
+@pytest.mark.parametrize("epochs, live", [(MANY, "live"), ("1", "")])
+def test_who_quits_while_a_charged_job_is_counted_down_is_asked_and_submits_nothing(
+    home: Path, epochs: str, live: str
+) -> None:
+    with WindowProcess(home, "quit_while_counting", epochs, live) as window:
+        asked = window.told("asked")
+        assert "is not submitted again if you quit now" in asked["words"] and asked["held"]
+        stays = window.told("stays")["strip"]
+        assert "was not submitted to campus: the countdown was stopped." in stays and "Run again" in stays
+        window.must_be_well()
+    assert "campus" not in window.error_text, "the account does not exist: submitting to it would have failed"
+
+
 @pytest.mark.long
 @pytest.mark.limit(600)
 async def test_the_lab_may_finish_what_was_begun(home: Path) -> None:

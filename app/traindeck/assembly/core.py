@@ -14,7 +14,6 @@ from traindeck.services.jobs.runs import end_lab_runs, own_runs
 from traindeck.services.jobs.sample_project import SampleProject
 from traindeck.services.storage.bucket_listing import BucketListings
 from traindeck.services.storage.unfinished_uploads import UnfinishedUploads
-from traindeck.store.events import EventStore
 from traindeck.store.object_index import ObjectIndexes
 
 
@@ -37,8 +36,6 @@ class Core(RunCore):
         calls = pool(owned, 2, "lab folder")
         self.lab_keeper = LabKeeper(paths.lab, self.lab, calls, end_runs, own, self.run_service.stop)
         owned.push_async_callback(self.lab_keeper.leave)
-        self.events = EventStore(paths.events, pool(owned, 1, "events"))
-        owned.callback(self.events.close)
         self.notifications = DesktopNotifications()
         # For parsing and drawing what is looked into.
         self.previews = pool(owned, 2, "previews")

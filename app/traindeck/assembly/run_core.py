@@ -37,6 +37,7 @@ from traindeck.services.readings.run_phases import RunPhases
 from traindeck.services.readings.run_readings import RunReadings
 from traindeck.services.readings.run_resources import RunResources
 from traindeck.services.storage.place_facts import PlaceService
+from traindeck.store.events import EventStore
 from traindeck.store.notice_outbox import NoticeOutbox
 from traindeck.store.records import RecordsFile
 from traindeck.store.rule_file import RuleFile
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from traindeck.services.jobs.billing import Billing
     from traindeck.services.jobs.checks.job_checks import JobChecks
     from traindeck.services.notices.hang_guard import HangGuard
+    from traindeck.services.notices.nan_guard import NanGuard
 
 _OF_CHECKS = ("assembly.lab_pythons", "services.jobs.checks.service_facts", "services.jobs.checks.job_checks")
 
@@ -99,6 +101,8 @@ class RunCore(DataCore):
             RuleFile(paths.rules), self.records, self.logs, self.run_service, self.disk, paths.run_rules
         )
 
+        self.events = EventStore(paths.events, pool(owned, 1, "events"))
+        owned.callback(self.events.close)
         # Waiting for somebody's server must not keep the services' calls waiting.
         self._webhook_calls = pool(owned, 1, "webhook")
 
@@ -115,6 +119,11 @@ class RunCore(DataCore):
 
         waits = RunWaits(self.paths.run_waits)
         return HangGuard(self.records, self.connections, self.watch, self.logs, waits, self.disk, wait, only=only)
+
+    def nan_guard(self, only: str = "") -> NanGuard:
+        from traindeck.services.notices.nan_guard import NanGuard
+
+        return NanGuard(self.records, self.watch, self.logs, self.readings.of, only)
 
     async def _limits_of(self, profile: str) -> CodeLimits:
         """As the service has them; the Lab of this home may have others."""

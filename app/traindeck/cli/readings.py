@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from traindeck.cli.columns import aligned
-from traindeck.domain.jobs.run_table import number_words
+from traindeck.domain.jobs.run_table import number_words, plain_number
 from traindeck.domain.readings.words import progress_words, sparkline
 from traindeck.domain.texts import say, text
 
@@ -66,7 +66,7 @@ def reading_document(reading: LogReading) -> dict[str, object]:
             "restarts": progress.restarts,
             "last_news": None if progress.news_at is None else datetime.fromtimestamp(progress.news_at, UTC),
         },
-        "values": dict(reading.values),
+        "values": {name: plain_number(value) for name, value in reading.values.items()},
         "not_finite": None if bad is None else _not_finite(bad),
         "curves": curves(reading),
     }
@@ -74,13 +74,16 @@ def reading_document(reading: LogReading) -> dict[str, object]:
 
 def _not_finite(bad: NotFinite) -> dict[str, object]:
     where = {"worker": bad.worker} if bad.worker else {}
-    return {"name": bad.name, **where, "offset": bad.offset, "text": bad.line}
+    return {"name": bad.name, "value": plain_number(bad.value), **where, "offset": bad.offset, "text": bad.line}
 
 
-def curves(reading: LogReading) -> dict[str, list[dict[str, float | None]]]:
+def curves(reading: LogReading) -> dict[str, list[dict[str, float | str | None]]]:
     """By role where there is one, so that programs need not know every spelling; then by the names of the log."""
     roles = {name: role for role, name in reversed([*reading.roles.items()])}
-    return {roles.get(name, name): [point._asdict() for point in one.points()] for name, one in reading.series.items()}
+    return {
+        roles.get(name, name): [{**point._asdict(), "value": plain_number(point.value)} for point in one.points()]
+        for name, one in reading.series.items()
+    }
 
 
 def reading_lines(reading: LogReading) -> Iterator[str]:
@@ -96,13 +99,12 @@ def reading_lines(reading: LogReading) -> Iterator[str]:
     rows = [
         (
             _title(name, reading.roles),
-            number_words(one.last) if one.is_finite else "NaN",
+            number_words(one.last),
             number_words(one.lowest),
             number_words(one.highest),
-            sparkline(one.values(_SPARKS)),
+            sparkline(one.values(_SPARKS)) + ("" if one.is_finite else "●"),
         )
         for name, one in reading.series.items()
-        if one.lowest == one.lowest
     ]
     if rows:
         yield ""

@@ -231,6 +231,7 @@ NOTICES: Mapping[str, Switch] = {
             text("Run may hang"),
             text("When a running job has neither output nor activity for a while, or leaves its NPU or GPU idle."),
         ),
+        ("run_nan", text("Loss is NaN"), text("When a loss or a score of a run becomes NaN or infinite.")),
         ("line_found", text("Line found in a log"), text("When a rule of yours finds a line in the log of a run.")),
         ("transfer_done", text("Transfer finished"), text("When a transfer has finished.")),
         ("transfer_failed", text("Transfer failed"), text("When a transfer has failed, as a whole or in part.")),

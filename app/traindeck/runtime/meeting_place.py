@@ -36,6 +36,14 @@ def meeting_place(home: Path) -> str:
     return str(folder / f"{mark}.sock")
 
 
+def has_window(home: Path) -> bool:
+    """Whether a window of this home is open."""
+    place = meeting_place(home)
+    if sys.platform == "win32":
+        return any(pipe.name == place for pipe in Path("//./pipe/").iterdir())
+    return Path(place).exists()
+
+
 def is_somebody_there(home: Path) -> bool:
     """Whether it is worth asking: a look that costs nothing at nearly every start."""
     return sys.platform == "win32" or Path(meeting_place(home)).exists()

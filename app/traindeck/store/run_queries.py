@@ -52,7 +52,9 @@ def statement(query: RunQuery, wanted_columns: str = "*") -> tuple[str, dict[str
     source, order = "runs", f"{_ORDERS[query.sort]} {'ASC' if query.ascending else 'DESC'}, number DESC"
     if query.best is not None:
         source = f"runs JOIN metrics ON run_id = id AND metrics.name = {value(query.best.name)}"
-        order = "lowest ASC, number DESC" if query.best.lowest else "highest DESC, number DESC"
+        order = "lowest ASC" if query.best.lowest else "highest DESC"
+        # NaN is kept as a word, which sorts behind all numbers.
+        order = f"(typeof(last) = 'text' OR abs(last) = 9e999), {order}, number DESC"
         wanted = [condition.replace("(name LIKE", "(runs.name LIKE") for condition in wanted]
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
     limit = "" if query.limit is None else f" LIMIT {value(query.limit)}"

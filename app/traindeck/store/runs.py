@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -309,14 +310,16 @@ class RunStore:
                 part = [run.id for run in runs[start : start + _AT_ONCE]]
                 marks = ", ".join("?" for _ in part)
                 for row in db.execute(f"SELECT * FROM metrics WHERE run_id IN ({marks}) ORDER BY name", part):
-                    found[row["run_id"]][row["name"]] = Metric(row["last"], row["lowest"], row["highest"])
+                    found[row["run_id"]][row["name"]] = Metric(
+                        *map(float, (row["last"], row["lowest"], row["highest"]))
+                    )
             return found
 
         found = await self._read(work)
         return [MeasuredRun(run, found[run.id]) for run in runs]
 
     async def set_metrics(self, run_id: str, metrics: Mapping[str, Metric]) -> None:
-        rows = [(run_id, name, one.last, one.lowest, one.highest) for name, one in metrics.items()]
+        rows = [(run_id, name, *map(_kept_number, astuple(one))) for name, one in metrics.items()]
 
         def work(db: sqlite3.Connection) -> None:
             db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?)", rows)
@@ -372,6 +375,11 @@ class RunStore:
 
     async def _select(self, rest: str, values: tuple[object, ...]) -> list[Run]:
         return await self._read(lambda db: [run_of(row) for row in db.execute(f"SELECT * FROM runs {rest}", values)])
+
+
+def _kept_number(value: float) -> float | str:
+    """SQLite makes NULL of NaN."""
+    return "NaN" if math.isnan(value) else value
 
 
 def _forgotten() -> NotFound:

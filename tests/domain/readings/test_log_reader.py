@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import time
 from collections import defaultdict
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.reading_corpora import READINGS, reading_cases
+from traindeck.domain.jobs.run_query import Metric
 from traindeck.domain.readings.curves import MOST_POINTS
 from traindeck.domain.readings.log_reader import MOST_SERIES, LogReader
 from traindeck.domain.readings.reading import LogReading
@@ -18,6 +20,7 @@ from traindeck.domain.readings.tracking import tracked_number
 from traindeck.services.readings.shipped import progress_patterns
 
 BEGAN = 1_770_000_000.0
+NAN = math.nan
 MOST_ETA_ERROR = 0.2
 
 
@@ -120,11 +123,43 @@ def test_numbers_that_are_settings_are_not_measured() -> None:
 
 def test_not_a_number_is_said_with_the_line_that_said_it_first_and_is_never_0() -> None:
     reading = read("epoch 1 loss 0.5\nepoch 2 loss nan\nepoch 3 loss nan\n")
-    assert reading.values["loss"] is None and reading.not_finite is not None
+    assert math.isnan(reading.values["loss"]) and reading.not_finite is not None
     assert (reading.not_finite.line, reading.not_finite.offset) == ("epoch 2 loss nan", 17)
-    assert reading.metrics["loss"].lowest == 0.5
-    assert [point.value for point in reading.series["loss"].points()] == [0.5, None, None]
+    assert reading.metrics["loss"] == Metric(math.nan, 0.5, 0.5)
+    assert [point.value for point in reading.series["loss"].points()] == pytest.approx([0.5, NAN, NAN], nan_ok=True)
     assert read("epoch 1 loss inf\n").not_finite is not None
+    assert read("epoch 1 loss nan\nepoch 2 loss 0.4\n").not_finite is None, "it is a number again"
+
+
+@pytest.mark.parametrize(
+    "line, name, value",
+    [
+        ("Epoch [7/20], Step [100/600], Loss: nan", "Loss", NAN),  # the tutorials of PyTorch
+        ("epoch: 3 step: 1875, loss is nan", "loss", NAN),  # LossMonitor of MindSpore
+        ("epoch: 3 step: 1875, loss is NaN", "loss", NAN),
+        ("469/469 [==============================] - 2s 4ms/step - loss: nan - accuracy: 0.0980", "loss", NAN),  # Keras
+        ("Train Epoch: 1 [640/60000 (1%)]\tLoss: inf", "Loss", math.inf),
+        ("step 30 loss: -inf", "loss", -math.inf),
+        ("{'loss': nan, 'learning_rate': 4.7e-05, 'epoch': 0.5}", "loss", NAN),  # the Trainer of transformers
+    ],
+)
+def test_every_spelling_of_not_a_number_is_the_last_value(line: str, name: str, value: float) -> None:
+    before = re.sub("-?(nan|inf)", "0.5", line, flags=re.IGNORECASE)
+    reading = read(f"{before}\n{line}\n")
+    assert reading.not_finite is not None and reading.not_finite.name == name and reading.not_finite.is_measured
+    assert reading.metrics[name].last == pytest.approx(value, nan_ok=True) and reading.metrics[name].lowest == 0.5
+    assert reading.small_curve.is_bad
+
+
+def test_a_loss_that_stays_not_a_number_leaves_the_curve_before_it() -> None:
+    reading = read("".join(f"step {at} loss {9 / at:.4f}\n" for at in range(1, 1500)) + "step 2000 loss nan\n" * 60_000)
+    values = [point.value for point in reading.series["loss"].points()]
+    assert sum(map(math.isfinite, values)) > 20 and math.isnan(values[-1])
+
+
+def test_a_rate_that_is_infinite_for_a_moment_is_no_loss_of_a_number() -> None:
+    reading = read("step 1 loss 0.5 throughput inf\n")
+    assert reading.not_finite is None or not reading.not_finite.is_measured
 
 
 def test_of_several_processes_the_first_speaks() -> None:

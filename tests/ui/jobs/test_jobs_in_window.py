@@ -476,7 +476,7 @@ async def test_of_a_run_that_was_deleted_nothing_is_left_to_do(qapp: QApplicatio
         assert on.form.state.origin is None and on.parts.checks.frozen is None
         assert on.form.state.spec == run.spec, "what stands in the form is kept"
         await until(lambda: page.note.text() == "This run was deleted.")
-        own = (page.overview.note, page.overview.tags, page.details.description, page.more, page.act)
+        own = (page.overview.note, page.overview.tags, page.details.description, page.more, page.again)
         assert not any(each.isEnabled() for each in own)
         assert not on.cloud.reported
 

@@ -231,6 +231,27 @@ def test_a_single_value_is_to_be_seen(theme: Theme, qtbot: QtBot) -> None:
         assert (item.scatter.isVisible() and bool(item.scatter.data.size)) is (count == 1)
 
 
+@pytest.mark.parametrize("is_log", [False, True])
+def test_where_a_line_becomes_nan_there_is_a_red_dot(theme: Theme, qtbot: QtBot, is_log: bool) -> None:
+    chart = CountedChart("curves")
+    qtbot.addWidget(chart)
+    chart.words.setParent(chart)
+    nan, inf = math.nan, math.inf
+    xs = [float(at) for at in range(7)]
+    used = CurveLine("NPU", xs, [1.0, nan, nan, 2.0, 3.0, nan, nan], marks_holes=False)
+    chart.show_lines([CurveLine("loss", xs, [0.1, nan, 100.0, 10.0, inf, nan, nan]), used], theme, is_log=is_log)
+    spots = [(spot.pos().x(), spot.pos().y()) for spot in chart.bad.points()]
+    heights = [-1.0, 1.0, 1.0] if is_log else [0.1, 10.0, 10.0]
+    assert [x for x, _ in spots] == [1.0, 4.0, 6.0] and [y for _, y in spots] == pytest.approx(heights)
+    assert chart.bad.opts["brush"].color() == theme.color("bad")
+    chart.show_lines([CurveLine("loss", xs, [nan] * 7)], theme, is_log=is_log)
+    assert [spot.pos().x() for spot in chart.bad.points()] == [0.0, 6.0]
+    chart.show_lines([CurveLine("loss", xs, xs), used], theme, is_log=is_log)
+    assert not len(chart.bad.points())
+    chart._put(1.0)
+    assert "NPU: –" in chart.words.text()
+
+
 async def test_without_numbers_it_says_so(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with read_runs(tmp_path, a_run(1)) as (cloud, runs, feed):
         write_log(cloud, a_run(1), b"hello\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -349,6 +350,15 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
         services.troubles["campus"] = lost()
         services.connection_state.tell("campus")
         assert "does not answer" in bar.answer.toolTip()
+        words = bar.billing.text()
+        assert re.fullmatch(
+            r"Active jobs 4\d s ago: 1 and 1 made elsewhere · Cost then: 23.50 CNY per hour, 1 unknown", words
+        )
+        at.status.show_costs(LiveCostsState((), "CNY"))
+        assert bar.billing.text().endswith(" · Cost then: none")
+        del services.troubles["campus"]
+        services.connection_state.tell("campus")
+        assert bar.billing.text() == "Active jobs: 1 · Cost: none right now"
         services.changed.tell(a_run("r1", "campus", RunState.COMPLETED))
         services.changed.tell(a_run("r2", "lab"))
         free = LiveJob("mine", "lab", None, 0.0, is_ours=True)
@@ -356,6 +366,26 @@ async def test_the_status_bar_says_unknown_never_nothing(qapp: QApplication, tmp
         assert bar.billing.text() == "Active jobs: 1 · Cost: none right now"
         services.gone.tell("r2")
         assert bar.billing.text().startswith("Active jobs: 0 ")
+
+
+async def test_what_an_account_runs_that_never_answered_is_unknown(qapp: QApplication, tmp_path: Path) -> None:
+    async with framed(qapp, tmp_path) as at:
+        bar, services = status_of(at), at.services
+        services.profiles.append(Profile("campus", Provider.MODELARTS, "cn-north-4"))
+        services.current = "campus"
+        services.troubles["campus"] = lost()
+        at.status.show_costs(LiveCostsState((), "CNY", frozenset({"campus"})))
+        at.status.load()
+        await until(lambda: bar.billing.text() == "Active jobs: unknown · Cost: unknown")
+        assert bar.answer.text() == "No response yet" and "does not answer" in bar.answer.toolTip()
+        priced = LiveJob("mine", "work", None, 23.5, is_ours=True)
+        services.runs = [a_run("r1", "work")]
+        at.status.show_costs(LiveCostsState((priced,), "CNY", frozenset({"campus"})))
+        at.status.load()
+        await until(lambda: bar.billing.text() == "Active jobs: 1 or more · Cost: 23.50 CNY per hour or more")
+        del services.troubles["campus"]
+        at.status.show_costs(LiveCostsState((priced,), "CNY"))
+        assert bar.billing.text() == "Active jobs: 1 · Cost: 23.50 CNY per hour"
 
 
 async def test_the_status_bar_tells_the_rate_of_what_moves(qapp: QApplication, tmp_path: Path) -> None:

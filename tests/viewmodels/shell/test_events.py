@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -16,6 +16,7 @@ from traindeck.domain.errors import KeysRefused, LocalTrouble
 from traindeck.domain.events import KeptEvent
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
+from traindeck.domain.notices.run_notices import event_of, state_notice
 from traindeck.domain.readings.evidence import NumberedLine
 from traindeck.domain.readings.failure_rules import RuleText
 from traindeck.domain.readings.failures import Failure
@@ -161,21 +162,28 @@ async def test_a_failure_waits_for_its_cause_and_never_for_long(tmp_path: Path) 
         news.close()
 
 
-async def test_a_failure_that_nobody_could_tell_of_is_told_once_at_the_next_start(tmp_path: Path) -> None:
-    """The program was killed while it waited for the cause."""
-    now = datetime.now(UTC)
+async def test_the_end_of_a_run_that_no_window_saw_is_told_once_at_the_next_start(tmp_path: Path) -> None:
+    """It ended while the window was closed, or the program was killed while it waited for the cause of a failure."""
+    now, days_ago = datetime.now(UTC), datetime.now(UTC) - timedelta(days=3)
     untold = replace(a_run(RunState.FAILED, "Exit code 1"), ended=now)
-    elsewhere = replace(untold, id="r2", name="bert-2")  # which a command followed
+    elsewhere = replace(untold, id="r2", name="bert-2")  # which a command followed to its end
+    listed = replace(a_run(RunState.COMPLETED), id="r3", name="bert-3", ended=now)  # which “job ls” saw first
+    old = replace(listed, id="r4", name="bert-4", created=days_ago, ended=days_ago)
+    followed_before = replace(old, id="r5", name="bert-5")
+    not_sent = replace(untold, id="r6", name="bert-6", state=RunState.NOT_SENT)  # the command said so
     with closing(BlockingCalls(1, "records")) as calls:
         records = RunStore(RecordsFile(tmp_path / "records.db", tmp_path / "runs"), calls)
         with closing(records):
             await records.open()
-            for run in (untold, elsewhere):
+            for run in (untold, elsewhere, listed, old, followed_before, not_sent):
                 await records.add(run)
             async with start(tmp_path) as killed:
                 killed.runs.tell(a_run(RunState.RUNNING))
+                killed.runs.tell(replace(followed_before, state=RunState.RUNNING))
                 await killed.told()
-            for titles in (["“bert” (run 1): Failed"], []):
+                await killed.store.add([event_of(state_notice(elsewhere), now)], 100)
+            first = ["“bert-3” (run 3): Completed", "“bert-5” (run 5): Completed", "“bert” (run 1): Failed"]
+            for titles in (first, []):
                 async with start(tmp_path) as at:
                     await at.run_news.catch_up(records, at.store)
                     at.run_news.flush()

@@ -1,10 +1,13 @@
 """What the system tells: each thing once, also over a restart, and only what is wanted and not looked at."""
 
+import math
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -14,19 +17,22 @@ from traindeck.domain.errors import InvalidInput, LocalTrouble
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.jobs.resource_use import CPU, NPU, ResourceUse
+from traindeck.domain.readings.reading import NotFinite
 from traindeck.domain.settings import NOTICES
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.tasks import TaskScope
+from traindeck.runtime.tasks import Listeners, TaskScope
 from traindeck.services.desktop.notifications import ClickedNotification, DesktopNotifications, Notification
 from traindeck.services.http.webhook import Webhook
 from traindeck.services.notices.hang_guard import Hang, HangGuard, Suspected, Suspicion
+from traindeck.services.notices.nan_guard import NanFound, NanGuard
 from traindeck.services.notices.unused_cards import CardUnused
 from traindeck.store.events import EventStore
 from traindeck.store.notice_outbox import NoticeOutbox
 from traindeck.store.run_waits import RunWaits
 from traindeck.store.settings import SettingsFile
 from traindeck.viewmodels.jobs.runs.hang_news import HangNews
+from traindeck.viewmodels.jobs.runs.nan_news import NanNews
 from traindeck.viewmodels.jobs.runs.rule_news import RuleNews
 from traindeck.viewmodels.shell.events import Events
 from traindeck.viewmodels.shell.journal import Journal, NewsKind, Subject, SystemNotice, Topic
@@ -103,6 +109,22 @@ async def test_once_also_over_a_restart_and_a_click_leads_there(tmp_path: Path) 
     async with bench(tmp_path) as at:
         await at.tell("run r1 Completed")
         assert at.desktop.shown == []
+
+
+async def test_a_loss_that_becomes_nan_is_one_notice_also_over_a_restart(tmp_path: Path) -> None:
+    run = Run("r1", 4, "bert-1", "work", JobSpec(name="bert"), RunState.RUNNING, datetime.now(UTC))
+    for is_restart in (False, True):
+        async with bench(tmp_path) as at:
+            guard = cast("NanGuard", SimpleNamespace(found=Listeners[NanFound]()))
+            news = NanNews(guard, at.journal)
+            for name, offset in (("loss", 170), ("val_loss", 900)):
+                guard.found.tell(NanFound(run, NotFinite(name, math.nan, offset, "step 20 loss nan", "worker-0")))
+            await at.events.flush()
+            news.close()
+            assert [one.title for one in at.desktop.shown] == ([] if is_restart else ["“bert” (run 4): loss is NaN"])
+            if not is_restart:
+                at.desktop.click(at.desktop.shown[0].key)
+                assert at.clicked == [Topic(Subject.LOG, "r1 worker-0 170", "work")]
 
 
 async def test_not_what_is_looked_at_nor_what_is_not_wanted(tmp_path: Path) -> None:

@@ -1,26 +1,40 @@
-"""What a command that follows a run tells without being asked, as the settings have it: hangs, and a webhook."""
+"""What a command that follows a run tells without being asked, as the settings have it: hangs, NaN, a webhook."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from traindeck.cli.main import Call
+from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run
-from traindeck.domain.notices.run_notices import RunNotice, card_notice, hang_notice, line_notice, state_notice
-from traindeck.domain.settings import NOTICES, WEBHOOK, hang_wait
+from traindeck.domain.notices.run_notices import (
+    RunNotice,
+    card_notice,
+    event_of,
+    hang_notice,
+    line_notice,
+    nan_notice,
+    state_notice,
+)
+from traindeck.domain.settings import EVENTS_KEPT, NOTICES, WEBHOOK, hang_wait
 from traindeck.domain.texts import say
 from traindeck.runtime.beside import beside
 from traindeck.runtime.clock import utc_now
+from traindeck.runtime.meeting_place import has_window
 from traindeck.services.notices.failure_causes import cause_of
 
 if TYPE_CHECKING:
     from traindeck.assembly.run_core import RunCore
     from traindeck.services.notices.hang_guard import Hang
     from traindeck.services.notices.log_rules import LineFound
+    from traindeck.services.notices.nan_guard import NanFound
     from traindeck.services.notices.unused_cards import CardUnused
+
+log = logging.getLogger(__name__)
 
 _FINISH_S = 5.0
 
@@ -32,7 +46,11 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
     guard = core.hang_guard(partial(hang_wait, value), only=run.id)
     webhook = core.webhook(value) if value(WEBHOOK) else None
 
+    nan_guard, told = core.nan_guard(run.id), list[RunNotice]()
+
     def tell(notice: RunNotice) -> None:
+        if notice.kind:
+            told.append(notice)
         if webhook is not None and notice.kind and value(NOTICES[notice.kind]):
             from traindeck.services.http.webhook import notice_content
 
@@ -49,6 +67,9 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
     def on_unused(found: CardUnused) -> None:
         say_and_tell(card_notice(found.run, found.card, found.minutes, found.waits))
 
+    def on_nan(found: NanFound) -> None:
+        say_and_tell(nan_notice(found.run, found.bad))
+
     def on_found(found: LineFound) -> None:
         place = f"{found.worker} {found.offset}"
         tell(line_notice(found.run, found.rule, place, found.line, is_last=found.is_last_told, trouble=found.trouble))
@@ -63,23 +84,40 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
         else:
             tell(state_notice(changed))
 
+    if run.state.is_over:
+        on_change(run)  # another command may have been the first to see it
+
+    async def tell_last() -> None:
+        """What is known at the end only; a window that is open tells the rest itself."""
+        await nan_guard.look_at(run.id)
+        for ended in failed:
+            tell(state_notice(ended, await cause_of(ended, core.explaining.failure)))
+        if told and not has_window(core.paths.home):
+            events = [event_of(one, utc_now()) for one in told]
+            try:
+                await core.events.add(events, value(EVENTS_KEPT))
+            except AppError as error:
+                log.warning("events are not on the disk: %s %s", error, error.detail)
+
     with ExitStack() as listening:
         for listeners, hear in (
             (guard.suspected, on_hang), (guard.unused, on_unused), (core.rules.found, on_found),
-            (core.watch.changed, on_change),
+            (core.watch.changed, on_change), (nan_guard.found, on_nan),
         ):  # fmt: skip
             listening.enter_context(listeners.heard_by(hear))  # type: ignore[arg-type]
         if webhook is None:
-            async with beside(guard.run()):
-                yield
+            try:
+                async with beside(guard.run()), beside(nan_guard.run()):
+                    yield
+            finally:
+                await tell_last()
             return
         call.output.note(say("What happens is sent to the webhook of the settings, too."))
         try:
-            async with beside(guard.run()), beside(webhook.run()):
+            async with beside(guard.run()), beside(nan_guard.run()), beside(webhook.run()):
                 yield
         finally:
-            for ended in failed:
-                tell(state_notice(ended, await cause_of(ended, core.explaining.failure)))
+            await tell_last()
             await webhook.flush()
         if not await webhook.finish(_FINISH_S):
             call.output.note(say("A notification was not delivered. It is sent when TrainDeck runs the next time."))

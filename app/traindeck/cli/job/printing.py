@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from traindeck.domain.jobs.checks import CheckLevel, told
 from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job import Run, duration_words
 from traindeck.domain.jobs.run_query import MeasuredRun
-from traindeck.domain.jobs.run_table import number_words
+from traindeck.domain.jobs.run_table import number_words, plain_number
 from traindeck.domain.texts import say, text
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def document(run: Run) -> dict[str, object]:
 def listed_document(measured: MeasuredRun) -> dict[str, object]:
     """The same with what a list can be sorted by."""
     numbers = {
-        name: {"last": one.last, "lowest": one.lowest, "highest": one.highest} for name, one in measured.metrics.items()
+        name: {key: plain_number(value) for key, value in asdict(one).items()} for name, one in measured.metrics.items()
     }
     return {**document(measured.run), "metrics": numbers}
 

@@ -28,6 +28,8 @@ class LiveCostsState:
 
     jobs: tuple[LiveJob, ...] | None = None
     currency: str = ""
+    unheard: frozenset[str] = frozenset()
+    """Accounts that were asked and have not answered since the start: what runs there is unknown."""
 
     @property
     def ours(self) -> int:

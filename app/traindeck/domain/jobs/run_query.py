@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,7 +51,7 @@ class RunQuery:
     starred: bool = False
     since: datetime | None = None
     best: MetricBest | None = None
-    """Only runs that have it, the best first."""
+    """Only runs that have it, the best first; those that ended in NaN or infinity come last."""
     sort: RunSort = RunSort.NUMBER
     ascending: bool = False
     limit: int | None = None
@@ -58,14 +59,25 @@ class RunQuery:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What became of one number over a run."""
+    """One number over a run: its last value, which may be NaN or infinite, and the extremes of those that were finite.
+
+    Without a finite value the extremes are NaN.
+    """
 
     last: float
     lowest: float
     highest: float
 
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.last)
+
     def best(self, *, lowest: bool) -> float:
         return self.lowest if lowest else self.highest
+
+    def ranked(self, *, lowest: bool) -> float:
+        """What it ranks by: a run that ended in NaN has no best value."""
+        return self.best(lowest=lowest) if self.is_finite else self.last
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -56,13 +57,18 @@ def cell(measured: MeasuredRun, column: str, now: datetime, best: MetricBest | N
         return COLUMNS[column][1](measured, now)
     metric = measured.metrics.get(column)
     if metric is not None:
-        return number_words(metric.best(lowest=best.lowest) if best and best.name == column else metric.last)
+        return number_words(metric.ranked(lowest=best.lowest) if best and best.name == column else metric.last)
     value = dict(measured.run.spec.parameters).get(column)
     return UNKNOWN if value is None else wire_value(value)
 
 
 def number_words(value: float) -> str:
-    return f"{value:.6g}"
+    return "NaN" if math.isnan(value) else f"{value:.6g}"
+
+
+def plain_number(value: float) -> float | str:
+    """For JSON, which knows neither NaN nor infinity: those as words."""
+    return value if math.isfinite(value) else number_words(value)
 
 
 def all_columns(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:

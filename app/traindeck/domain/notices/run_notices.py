@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from traindeck.domain.errors import AppError
+from traindeck.domain.events import KeptEvent
 from traindeck.domain.jobs.job import Run, RunState
+from traindeck.domain.jobs.run_table import number_words
 from traindeck.domain.notices.line_rules import LineRule, RuleAct
 from traindeck.domain.readings.failures import Failure
+from traindeck.domain.readings.reading import NotFinite
 from traindeck.domain.texts import Text, count_text, text
 
 FINISHED, FAILED, STOPPED = "run_finished", "run_failed", "run_stopped"
-HANGS, LINE_FOUND = "run_hangs", "line_found"
+HANGS, LINE_FOUND, NAN = "run_hangs", "line_found", "run_nan"
 
 _ENDS = {
     RunState.COMPLETED: FINISHED,
@@ -54,6 +57,25 @@ def state_notice(run: Run, failure: Failure | None = None) -> RunNotice:
     if failure is not None and failure.is_known:
         hint = Text("{words}", {"words": str(failure.title.with_names_only())})
     return RunNotice(run, _ENDS.get(run.state, ""), title, hint, f"run {run.id} {run.state}")
+
+
+def nan_notice(run: Run, bad: NotFinite) -> RunNotice:
+    """Once for each run, whichever of its numbers it is; the line stays here."""
+    title = text(
+        "“{name}” (run {number}): {metric} is {value}",
+        name=job_name(run), number=run.number, metric=bad.name, value=number_words(bad.value),
+    )  # fmt: skip
+    hint = text("Stop it, or wait. TrainDeck does not stop it by itself.") if not run.state.is_over else Text("")
+    return RunNotice(run, NAN, title, hint, f"nan {run.id}")
+
+
+def event_of(notice: RunNotice, at: datetime) -> KeptEvent:
+    """As a command keeps it, so that no window tells it again."""
+    kind = {FINISHED: "done", FAILED: "failed"}.get(notice.kind, "note")
+    return KeptEvent(
+        at=at, kind=kind, title=notice.title, hint=notice.hint, name=f"run {notice.run.id}", subject="run",
+        topic=notice.run.id, profile=notice.run.profile, notice=notice.kind, mark=notice.mark,
+    )  # fmt: skip
 
 
 def hang_notice(run: Run, silence: timedelta, held_bytes: int, waits: int = 0) -> RunNotice:

@@ -15,12 +15,12 @@ _UNKNOWN = math.nan
 
 
 class Point(NamedTuple):
-    """One value; what is not known of its place is None, what was no number is None, too."""
+    """One value, which may be NaN or infinite; what is not known of its place is None."""
 
     step: float | None
     epoch: float | None
     seconds: float | None
-    value: float | None
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,17 @@ class Series:
 
     def add(self, step: float | None, epoch: float | None, seconds: float | None, value: float) -> None:
         self.count += 1
-        self.is_finite = is_finite = math.isfinite(value)
-        if is_finite:
-            self.last = value
+        was_finite, self.is_finite = self.is_finite, math.isfinite(value)
+        self.last = value if value == value else _UNKNOWN  # the one NaN that equals itself in a comparison of readings
+        if self.is_finite:
             # Not a number compares with nothing.
             if not self.lowest <= value:
                 self.lowest = value
             if not self.highest >= value:
                 self.highest = value
         self._skipped += 1
-        # What is no number is never let go: it is what somebody looks for.
-        if self._skipped < self._stride and is_finite:
+        # The first value that is no number is never skipped: it is what users look for.
+        if self._skipped < self._stride and (self.is_finite or not was_finite):
             return
         self._skipped = 0
         steps, epochs, moments, values = self._columns
@@ -87,8 +87,8 @@ class Series:
         return found
 
     def points(self) -> Iterator[Point]:
-        for row in zip(*self._columns, strict=True):
-            yield Point(*(number if math.isfinite(number) else None for number in row))
+        for step, epoch, seconds, value in zip(*self._columns, strict=True):
+            yield Point(_known(step), _known(epoch), _known(seconds), value)
 
     def columns(self) -> tuple[array[float], ...]:
         """Step, epoch, seconds and value, each as an array of its own in which what is not known is NaN."""
@@ -100,3 +100,7 @@ class Series:
         if len(finite) <= most:
             return finite
         return [finite[at * (len(finite) - 1) // (most - 1)] for at in range(most)]
+
+
+def _known(place: float) -> float | None:
+    return place if math.isfinite(place) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from traindeck.domain.readings.curves import Series
@@ -30,7 +31,8 @@ class LogReader:
         self._offset = 0
         self._line_at = 0
         self._dropped = 0
-        self._not_finite: NotFinite | None = None
+        self._not_finite: dict[str, NotFinite] = {}
+        """By name, while the last value is no number."""
         self._began: float | None = None
         self._began_stamp: float | None = None
         """The same as its lines say it, which is not by how much later they arrived."""
@@ -84,7 +86,7 @@ class LogReader:
         progress = self._tracker.progress(now if self._has_clock else None)
         if not self._has_clock:
             progress = replace(progress, news_at=None)  # the time in its lines may be of any zone
-        values: dict[str, float | None] = {}
+        values: dict[str, float] = {}
         for name, number in (
             ("epoch", progress.epoch), ("epochs", progress.epochs), ("step", progress.step), ("steps", progress.steps),
         ):  # fmt: skip
@@ -92,23 +94,31 @@ class LogReader:
                 values[name] = _whole(number)
         roles = self._roles()
         for role, name in roles.items():
-            values[role] = self._last(name)
+            values[role] = self._series[name].last
         told = {name.lower() for name in values}
         for name in self._series:
             if name.lower() not in told:
-                values[name] = self._last(name)
+                values[name] = self._series[name].last
         measured = frozenset(name for name in self._series if self._patterns.is_measure(name))
         series = {name: one.copy() for name, one in self._series.items()}
         is_stamped = self._began_stamp is not None
         began = self._began_stamp if is_stamped else self._began
         return LogReading(
-            progress, values, roles, series, measured, self._not_finite, self._offset, began,
+            progress, values, roles, series, measured, self._worst(measured, roles), self._offset, began,
             self._has_clock and not is_stamped,
         )  # fmt: skip
 
-    def _last(self, name: str) -> float | None:
-        series = self._series[name]
-        return series.last if series.is_finite else None
+    def _worst(self, measured: frozenset[str], roles: Mapping[str, str]) -> NotFinite | None:
+        """Of what is no number now: what was measured before what was set, the loss first."""
+        order = [*roles.values()]
+        found = min(
+            self._not_finite.values(),
+            key=lambda one: (one.name not in measured, order.index(one.name) if one.name in order else len(order)),
+            default=None,
+        )
+        if found is None:
+            return None
+        return replace(found, value=self._series[found.name].last, is_measured=found.name in measured)
 
     def _roles(self) -> dict[str, str]:
         """The best name of each role among those that were printed."""
@@ -182,8 +192,11 @@ class LogReader:
             if series is None:
                 continue
             series.add(step, epoch, seconds, value)
-            if not series.is_finite and self._not_finite is None:
-                self._not_finite = NotFinite(name, self._line_at, words_of(line[:_SHOWN_LINE]))
+            if series.is_finite:
+                self._not_finite.pop(name, None)
+            else:
+                words = words_of(line[:_SHOWN_LINE])
+                self._not_finite.setdefault(name, NotFinite(name, series.last, self._line_at, words))
 
     def _of_name(self, name: str) -> Series | None:
         series = self._series.get(name)

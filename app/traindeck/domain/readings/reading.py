@@ -30,14 +30,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class NotFinite:
-    """A number that is none any more: NaN or infinite."""
+    """A number whose last value is NaN or infinite."""
 
     name: str
+    value: float
     offset: int
-    """Where in the log the line begins that said it first."""
+    """Where in the log the line begins from which on it was no number."""
     line: str
     worker: str = ""
     """In whose log, where there are several."""
+    is_measured: bool = True
+    """A loss or a score; a rate or a setting may be infinite for a moment without harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,8 @@ class LogReading:
     """All of it."""
 
     progress: Progress = field(default_factory=Progress)
-    values: Mapping[str, float | None] = field(default_factory=dict)
-    """By role, as “loss” and “lr”, then by the names in the log; None: it is no number any more."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """The last of each, which may be NaN: by role, as “loss” and “lr”, then by the names in the log."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Which series speaks for a role."""
     series: Mapping[str, Series] = field(default_factory=dict)
@@ -65,7 +68,7 @@ class LogReading:
         return {
             name: Metric(one.last, one.lowest, one.highest)
             for name, one in self.series.items()
-            if name in self.measured and one.lowest == one.lowest  # at least one number
+            if name in self.measured
         }
 
     @property

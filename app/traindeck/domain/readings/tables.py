@@ -13,13 +13,13 @@ def table_rows(reading: LogReading) -> Iterator[list[str]]:
     """The heads, then a row for each place in the training at which something was printed."""
     names = list(reading.series)
     yield [*PLACES, *(_cell_text(name) for name in names)]
-    rows: dict[tuple[float | None, ...], dict[str, float | None]] = {}
+    rows: dict[tuple[float | None, ...], dict[str, float]] = {}
     for name in names:
         for point in reading.series[name].points():
             rows.setdefault(point[:3], {})[name] = point.value
     for place in sorted(rows, key=_order):
         values = rows[place]
-        yield [*map(_number, place), *(_number(values[name], "nan") if name in values else "" for name in names)]
+        yield [*map(_number, place), *(_number(values.get(name)) for name in names)]
 
 
 def _order(place: tuple[float | None, ...]) -> tuple[float, ...]:
@@ -27,8 +27,8 @@ def _order(place: tuple[float | None, ...]) -> tuple[float, ...]:
     return seconds, epoch, step
 
 
-def _number(value: float | None, missing: str = "") -> str:
-    return missing if value is None else f"{value:.10g}"
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.10g}"
 
 
 def _cell_text(name: str) -> str:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QChildEvent, QEvent, QObject, QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 _IS_OVERLAY = "is_overlay"
+
+
+def is_covered(window: QWidget) -> bool:
+    """Whether a modal dialog or an overlay of its own takes all clicks and keys of `window`."""
+    if QApplication.activeModalWidget() is not None:
+        return True
+    return any(
+        child.property(_IS_OVERLAY) and child.isVisible() and child.geometry().contains(window.rect())
+        for child in window.children()
+        if isinstance(child, QWidget)
+    )
 
 
 class StayAbove(QObject):

@@ -35,6 +35,7 @@ _ROLES = {
 }
 _STEPS = 100
 _AXIS_WIDTH = 52
+_DOT = 9
 _MOST_SMOOTH = 0.99
 _LEAST = 13 * SPACE
 _WIDE, _MOST_WIDE = 1.6, 400
@@ -61,6 +62,8 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
         self.addItem(self.cross, ignoreBounds=True)
         self.words = QLabel()
         self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.bad = pg.ScatterPlotItem(size=_DOT, pen=None)
+        self.plotItem.vb.addItem(self.bad, ignoreBounds=True)
         self._lines: Sequence[CurveLine] = ()
         self._drawn: list[pg.PlotDataItem] = []
         self._is_log = False
@@ -86,8 +89,7 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
         self._lines = lines
         for item, line in zip(self._drawn, lines, strict=True):
             xs, ys = np.asarray(line.xs, float), np.asarray(line.ys, float)
-            if is_log:
-                ys = np.where(ys > 0, ys, np.nan)
+            ys = np.where(np.isfinite(ys) & ((ys > 0) | (not is_log)), ys, np.nan)
             width = _WIDE if len(xs) <= _MOST_WIDE else 1.0
             item.setPen(pg.mkPen(_color(line, theme), width=width))
             item.setData(xs, ys, connect="finite")
@@ -96,10 +98,29 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
                 item.setSymbolPen(None)
                 item.setSymbolBrush(item.opts["pen"].color())
                 item.setSymbol(symbol)
+        self._show_bad(lines, theme)
         if self._key is not None:
             self._key.show_lines([line.label for line in lines], [_color(line, theme) for line in lines])
         if self.cross.isVisible():
             self._say_values()
+
+    def _show_bad(self, lines: Sequence[CurveLine], theme: Theme) -> None:
+        """A red dot where a line becomes NaN or infinite, and where it ends so, as high as its last finite value."""
+        spots: list[tuple[float, float]] = []
+        for line in lines:
+            ys = np.asarray(line.ys, float)
+            holes = ~np.isfinite(ys)
+            if not line.marks_holes or not holes.any():
+                continue
+            begins = holes & ~np.concatenate(([False], holes[:-1]))
+            begins[-1] = holes[-1]
+            known = np.maximum.accumulate(np.where(holes, 0, np.arange(len(ys))))
+            heights = np.where(np.isfinite(ys[known]), ys[known], np.nanmin(ys[~holes]) if not holes.all() else 1.0)
+            if self._is_log:
+                heights = np.log10(np.where(heights > 0, heights, 1.0))
+            spots += zip(np.asarray(line.xs, float)[begins], heights[begins], strict=True)
+        self.bad.setBrush(pg.mkBrush(theme.color("bad")))
+        self.bad.setData(pos=np.array([spot for spot in spots if math.isfinite(spot[0])]).reshape(-1, 2))
 
     def _dress(self, theme: Theme) -> None:
         """In the colours of the theme; once for each, because axes and legend are laid out anew."""
@@ -150,7 +171,7 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]
             at = _nearest(line.xs, x)
             if at >= 0:
                 value = line.ys[at]
-                shown = number_words(value) if math.isfinite(value) else "–"
+                shown = number_words(value) if line.marks_holes or math.isfinite(value) else "–"
                 parts.append(say("{label}: {value}", label=line.label, value=shown))
         self.words.setText(" · ".join(parts))
 

@@ -70,7 +70,7 @@ class Tray(QObject):
             words = say("{name} ({number}) · {state}", name=job_words(run), number=run.number, state=state_words(run))
             self._add(words.replace("&", "&&"), partial(self._open, Topic(Subject.RUN, run.id, run.profile)))
         if not live:
-            self._add(say("No active jobs"), None)
+            self._add(say("No active jobs") if self._runs.state.is_known else say("Active jobs: –"), None)
         elif len(live) > _MOST_RUNS:
             self._add(say("{count} more", count=len(live) - _MOST_RUNS), partial(self._open, None))
         self.menu.addSeparator()

@@ -45,7 +45,7 @@ RESOURCE_WORDS: Mapping[str, Text] = dict(
 
 @dataclass(frozen=True, slots=True)
 class CurveLine:
-    """One line of a chart; a hole is NaN."""
+    """One line of a chart; what is no number is a hole."""
 
     label: str
     xs: Sequence[float]
@@ -53,6 +53,8 @@ class CurveLine:
     color: int = 0
     is_placed: bool = True
     """Else nothing is known of where on the axis its values are: they stand in their order."""
+    marks_holes: bool = True
+    """Whether a hole is a NaN or an infinity that was measured; else nothing was measured there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +218,7 @@ class Curves(QObject):
                         ys = [math.nan if sample is None else sample for sample in samples]
                         xs = [at * MINUTE_S for at in range(len(ys))]
                         label = " ".join((str(run.number), str(RESOURCE_WORDS[name]), worker))
-                        found.append(CurveLine(label, xs, ys, len(found)))
+                        found.append(CurveLine(label, xs, ys, len(found), marks_holes=False))
         return found
 
 
@@ -230,7 +232,7 @@ def _shift(run: Run, reading: RunReading) -> float:
 
 
 def smoothed(values: Sequence[float], weight: float) -> Sequence[float]:
-    """Each the mean of those before it, older ones count less; a hole stays one."""
+    """Each the mean of those before it, older ones count less; what is no number stays."""
     if weight <= 0:
         return values
     found, mean, total = [], 0.0, 0.0
@@ -238,7 +240,7 @@ def smoothed(values: Sequence[float], weight: float) -> Sequence[float]:
         if math.isfinite(value):
             mean = mean * weight + value * (1 - weight)
             total = total * weight + (1 - weight)
-        found.append(mean / total if total and math.isfinite(value) else math.nan)
+        found.append(mean / total if total and math.isfinite(value) else value)
     return found
 
 

@@ -47,6 +47,7 @@ class SystemNotice(Enum):
     RUN_FAILED = "run_failed"
     RUN_STOPPED = "run_stopped"
     RUN_HANGS = "run_hangs"
+    RUN_NAN = "run_nan"
     LINE_FOUND = "line_found"
     TRANSFER_DONE = "transfer_done"
     TRANSFER_FAILED = "transfer_failed"

@@ -39,6 +39,8 @@ class StatusState:
     """Transfers that wait for somebody."""
     bytes_per_s: float | None = None
     last_answer: datetime | None = None
+    last_known: datetime | None = None
+    """When an account that does not answer now did so last; None: all answer, or it never has."""
     trouble: AppError | None = None
     lab_is_stopped: bool = False
     under_way: tuple[Text, ...] = ()
@@ -146,7 +148,9 @@ class Status(QObject):
     def refresh(self) -> None:
         live = self._live
         answers = [answer for profile in self._looked_at() if (answer := self._watch.accounts[profile].last_answer)]
-        troubles = [trouble for profile in self._looked_at() if (trouble := self._watch.trouble(profile))]
+        asked = self._looked_at() | ({self.state.profile.name} if self.state.profile else set())
+        troubles = {profile: trouble for profile in sorted(asked) if (trouble := self._watch.trouble(profile))}
+        known = [answer for profile in troubles if (answer := self._watch.accounts[profile].last_answer)]
         self.state = replace(
             self.state,
             live=None if live is None else len(live),
@@ -154,7 +158,8 @@ class Status(QObject):
             on_hold=sum(one.state.is_on_hold for one in self._transfers.values()),
             bytes_per_s=self._rate(),
             last_answer=min(answers, default=None),
-            trouble=troubles[0] if troubles else None,
+            last_known=min(known, default=None),
+            trouble=next(iter(troubles.values()), None),
         )
         self.changed.emit()
 
@@ -182,28 +187,45 @@ class Status(QObject):
         return say("{profile} · {region}", profile=profile.name, region=region_words(profile.region))
 
     def live_words(self) -> str:
-        live, others = self.state.live, self.state.costs.others
+        """With their age while the account cannot be reached; never 0 for what was not read."""
+        live, costs = self.state.live, self.state.costs
         if live is None:
             return say("Active jobs: –")
-        if others:
-            return say("Active jobs: {count} and {others} made elsewhere", count=live, others=others)
-        return say("Active jobs: {count}", count=live)
+        words = f"{live}"
+        if costs.unheard:
+            words = say("{count} or more", count=live + costs.others) if live + costs.others else say("unknown")
+        elif costs.others:
+            words = say("{count} and {others} made elsewhere", count=live, others=costs.others)
+        if (age := self._age_of_last_known()) is not None:
+            return say("Active jobs {age}: {words}", age=age_words(age), words=words)
+        return say("Active jobs: {words}", words=words)
 
     def price_words(self) -> str:
         """Never 0 for a job that is charged: what is not known is said so."""
         costs = self.state.costs
         if costs.jobs is None:
             return say("Cost: –")
-        if not costs.paid:
-            return say("Cost: none right now")
         from traindeck.domain.jobs.prices import money_words  # not for the first frame
 
         known = money_words(costs.per_hour, costs.currency)
-        if costs.unknown == costs.paid:
-            return say("Cost: unknown")
-        if costs.unknown:
-            return say("Cost: {price} per hour, {count} unknown", price=known, count=costs.unknown)
-        return say("Cost: {price} per hour", price=known)
+        if costs.unknown == costs.paid and (costs.paid or costs.unheard):
+            words = say("unknown")
+        elif not costs.paid:
+            words = say("none right now") if self._age_of_last_known() is None else say("none", "cost")
+        elif costs.unheard:
+            words = say("{price} per hour or more", price=known)
+        elif costs.unknown:
+            words = say("{price} per hour, {count} unknown", price=known, count=costs.unknown)
+        else:
+            words = say("{price} per hour", price=known)
+        if self._age_of_last_known() is not None:
+            return say("Cost then: {words}", words=words)
+        return say("Cost: {words}", words=words)
+
+    def _age_of_last_known(self) -> float | None:
+        """In seconds, while the account does not answer; None: it does, or never has."""
+        last = self.state.last_known
+        return None if last is None else max(0.0, (datetime.now(UTC) - last).total_seconds())
 
     def longest_words(self) -> str:
         """Empty: nothing runs."""
@@ -224,7 +246,8 @@ class Status(QObject):
 
     def answer_words(self) -> str:
         if self.state.last_answer is None:
-            return say("No response yet") if self.state.live else ""
+            is_asked = self.state.live or self.state.trouble or self.state.costs.unheard
+            return say("No response yet") if is_asked else ""
         age_s = max(0.0, (datetime.now(UTC) - self.state.last_answer).total_seconds())
         if age_s < 2:
             return say("Updated just now")

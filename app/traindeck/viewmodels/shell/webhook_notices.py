@@ -14,7 +14,7 @@ from traindeck.viewmodels.shell.preferences import Preferences
 
 _SENT = {
     SystemNotice.RUN_FINISHED, SystemNotice.RUN_FAILED, SystemNotice.RUN_STOPPED, SystemNotice.RUN_HANGS,
-    SystemNotice.LINE_FOUND, SystemNotice.MONEY,
+    SystemNotice.RUN_NAN, SystemNotice.LINE_FOUND, SystemNotice.MONEY,
 }  # fmt: skip
 
 

@@ -71,6 +71,23 @@ async def test_a_fix_acts_and_a_warning_wants_a_click_of_its_own(tmp_path: Path,
         assert not on.cloud.reported
 
 
+async def test_who_types_elsewhere_when_the_warnings_come_submits_nothing_with_a_key(
+    tmp_path: Path, theme: Theme, qtbot: QtBot
+) -> None:
+    async with bench(tmp_path, theme, qtbot, digits_spec(stop_after="none")) as on:
+        await on.checked()
+        qtbot.mouseClick(on.bar.submit, Qt.MouseButton.LeftButton)  # says “anyway” already
+        await until(lambda: on.sent and on.bar.submit.isEnabled())
+        qtbot.keyClick(on.editor("name"), Qt.Key.Key_Return, CTRL)
+        elsewhere = on.editor("boot")
+        elsewhere.setFocus()
+        await until(lambda: on.bar.stage.text() == "Not submitted: 1 warning. Submit anyway?")
+        focused = on.view.window().focusWidget()
+        assert focused is not on.bar.submit
+        qtbot.keyClick(focused, Qt.Key.Key_Space)
+        assert len(on.sent) == 1 and on.sending.state.stage is None
+
+
 async def test_submit_waits_for_the_checks_and_can_be_given_up(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with bench(tmp_path, theme, qtbot, digits_spec()) as on:
         on.cloud.storage.wait = asyncio.Event()

@@ -339,12 +339,12 @@ async def test_the_page_of_a_run_shows_it_and_acts_on_it(tmp_path: Path, theme: 
             cloud.watch.tell(run)
             assert not view.note.isVisible() and view.outputs.fetch.isEnabled(), "outputs come while it runs, too"
             cloud.watch_runs()
-            assert view.act.text() == "Stop…"
-            qtbot.mouseClick(view.act, Qt.MouseButton.LeftButton)
+            assert view.stop.text() == "Stop…"
+            qtbot.mouseClick(view.stop, Qt.MouseButton.LeftButton)
             await until(lambda: view.chip.text() == "Stopped")
-            await until(lambda: view.act.isEnabled())
-            assert len(user.asked) == 1 and view.act.text() == "Run again"
-            qtbot.mouseClick(view.act, Qt.MouseButton.LeftButton)
+            await until(lambda: view.again.isVisible() and view.again.isEnabled())
+            assert len(user.asked) == 1 and view.again.text() == "Run again"
+            qtbot.mouseClick(view.again, Qt.MouseButton.LeftButton)
             await until(lambda: len(cloud.jobs.jobs) == 2)
             await until(lambda: not runs.state.busy)
 

@@ -164,6 +164,21 @@ async def test_an_account_is_looked_at_until_nothing_runs_there(tmp_path: Path) 
         costs.close()
 
 
+async def test_what_an_account_runs_is_unknown_until_it_has_answered(tmp_path: Path) -> None:
+    async with billed(tmp_path) as (cloud, billing, _):
+        cloud.jobs.trouble = offline()
+        costs = LiveCosts(billing, cloud.records, cloud.watch, cloud.scope)
+        costs.look_at("work")
+        cloud.watch_runs()
+        await until(lambda: cloud.watch.trouble("work") is not None and costs.state.jobs == ())
+        assert costs.state.unheard == {"work"}
+        cloud.jobs.trouble = None
+        cloud.watch.wake()
+        await until(lambda: not costs.state.unheard)
+        assert costs.state.jobs == ()
+        costs.close()
+
+
 async def test_runs_of_an_account_that_is_gone_are_not_passed_over(tmp_path: Path) -> None:
     async with billed(tmp_path) as (cloud, _, page):
         begun = NOW - timedelta(hours=3)

@@ -24,6 +24,7 @@ from support.folder_cloud import (
 )
 from support.form_bench import billing_of, form_parts, prepare_data
 from support.waiting import until
+from traindeck.domain.jobs.checks import CheckFinding, CheckLevel, CheckReport
 from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.jobs.job_spec import (
@@ -35,6 +36,7 @@ from traindeck.domain.jobs.job_spec import (
     Volume,
     VolumeKind,
 )
+from traindeck.domain.texts import Text
 from traindeck.services.jobs.choices import JobChoices
 from traindeck.store.offers import OfferStore
 from traindeck.store.price_file import PriceFile
@@ -44,6 +46,7 @@ from traindeck.viewmodels.jobs.form.form_parts import FormParts
 from traindeck.viewmodels.jobs.form.form_state import FormState
 from traindeck.viewmodels.jobs.form.form_values import ROW_FIELDS, rows_of, with_rows
 from traindeck.viewmodels.jobs.form.job_form import JobForm
+from traindeck.viewmodels.jobs.form.live_checks import ChecksState
 
 _SCALARS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=20),
@@ -460,3 +463,23 @@ async def test_it_is_checked_as_long_as_one_of_two_windows_shows_it(tmp_path: Pa
         parts.form.set_field("nodes", 2)
         await until(lambda: parts.checks.state.report is not None)
         parts.watch("new", is_seen=False)
+
+
+async def test_before_anything_was_read_nothing_is_said_to_be_free_or_passed(tmp_path: Path) -> None:
+    async with FolderCloud(tmp_path) as cloud:
+        form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, tmp_path)
+        parts = form_parts(cloud, form)
+        checks = parts.checks
+        assert not form.state.profile
+        assert str(form.state.cost) == "The cost is known once an account is selected."
+        assert str(parts.sending.submit_words) == "Submit · cost unknown"
+        assert str(checks.state.head) == "Not checked yet"
+        form.choose_profile("lab")
+        assert str(form.state.cost) == "Free: runs on this computer"
+        assert str(parts.sending.submit_words) == "Submit to the Lab"
+    green = CheckFinding("clock", Text("Clock"), CheckLevel.GREEN, Text("The clock is right."))
+    known = ChecksState((green,), is_running=True)
+    assert str(known.head) == "1 check, checking…"
+    assert str(replace(known, is_running=False).head) == "1 check", "the others were not looked at"
+    whole = ChecksState((green,), report=CheckReport(digits_spec(), "lab", (green,)))
+    assert str(whole.head) == "1 check, all passed"

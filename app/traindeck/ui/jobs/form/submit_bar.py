@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from traindeck.domain.texts import exact_words, say
 from traindeck.ui.jobs.form.check_list import CheckList
@@ -48,7 +48,9 @@ class SubmitBar(QWidget):
         self.submit.clicked.connect(self._on_submit)
         self.cancel.clicked.connect(parts.sending.cancel)
         self.checks.finding_wanted.connect(self.finding_wanted)
-        parts.sending.asked.connect(self.submit.setFocus)
+        self._is_sending = False
+        self._focused: tuple[QWidget | None, ...] = ()
+        parts.sending.asked.connect(self._on_asked)
         for part in (parts.form, parts.sending, parts.checks):
             part.changed.connect(self.show_state)
         parts.checks.changed.connect(self._show_head)
@@ -76,8 +78,17 @@ class SubmitBar(QWidget):
         self.stage.setText(say(state.stage or state.told or form.cost))
         set_role(self.stage, "warn" if state.stage is None and state.told is not None else "dim")
         self.cancel.setVisible(state.can_cancel)
+        before = QApplication.focusWidget()
         self.submit.setEnabled(state.stage is None)
+        if state.stage is not None and not self._is_sending:
+            self._focused = (before, QApplication.focusWidget())
+        self._is_sending = state.stage is not None
         self.submit.setText(say(sending.submit_words))
+
+    def _on_asked(self) -> None:
+        """The button takes the focus only where it was left: what is typed elsewhere by now must not submit."""
+        if QApplication.focusWidget() in (None, *self._focused):
+            self.submit.setFocus()
 
     def _on_submit(self) -> None:
         if self._parts.sending.to_accept:

@@ -144,21 +144,24 @@ def _has_job(run: Run) -> bool:
     return bool(run.job_id)
 
 
-def head_action(run: Run) -> str:
-    """The id of the one that fits how the run is now; empty: there is nothing to do but wait."""
+def stop_action(run: Run) -> str:
+    """The id of what its page offers at the place of Stop…; empty: nothing."""
     if run.state.can_stop:
         return "run.stop"
-    if run.state is RunState.UNCONFIRMED:
-        return "run.check"
+    return "run.check" if run.state is RunState.UNCONFIRMED else ""
+
+
+def again_action(run: Run) -> str:
+    """The same for the place of Run again, which may cost money: never that of Stop…."""
     return "run.again" if run.state.is_over and can_run_again(run) else ""
 
 
-def fill_menu(menu: QMenu, runs: Sequence[Run], actions: list[RunAction], left_out: str = "") -> None:
-    """All that can be done with it, or with all of them; for the rest the reason is told."""
+def fill_menu(menu: QMenu, runs: Sequence[Run], actions: list[RunAction]) -> None:
+    """Add every action, always at the same place; disabled ones show why."""
     group = None
     menu.setToolTipsVisible(True)
     for action in actions:
-        if action.id == left_out or (len(runs) > 1 and not action.of_several):
+        if len(runs) > 1 and not action.of_several:
             continue
         if group is not None and action.group != group:
             menu.addSeparator()

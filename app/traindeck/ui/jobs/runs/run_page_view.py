@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
@@ -20,11 +21,12 @@ from PySide6.QtWidgets import (
 )
 
 from traindeck.domain.jobs.job import Run
+from traindeck.domain.jobs.run_table import number_words
 from traindeck.domain.texts import printable, say
 from traindeck.ui.jobs.runs.code_part import CodePart
 from traindeck.ui.jobs.runs.curves_part import CurvesPart
 from traindeck.ui.jobs.runs.outputs_part import OutputsPart
-from traindeck.ui.jobs.runs.run_actions import fill_menu, head_action, run_actions
+from traindeck.ui.jobs.runs.run_actions import again_action, fill_menu, run_actions, stop_action
 from traindeck.ui.jobs.runs.run_parts import DetailsPart, OverviewPart, RunPart
 from traindeck.ui.kit.cards import ElidedLabel, EmptyPage, push_button, show_words, theme_tool_buttons, tool_button
 from traindeck.ui.kit.cells import StateChip
@@ -40,7 +42,6 @@ AnyPart = TypeVar("AnyPart", bound=RunPart)
 _KEYS = {Qt.KeyboardModifier.NoModifier: "run.again", Qt.KeyboardModifier.ShiftModifier: "run.edit"}
 _NUMBER_WIDTH = 10 * SPACE  # the number of the run is always in sight
 _WITH_FACTS = 19 * SPACE
-_ROLES = {"run.stop": "danger", "run.again": "primary"}
 
 
 class RunPageView(QWidget):
@@ -59,8 +60,14 @@ class RunPageView(QWidget):
         self.title.setMinimumWidth(_NUMBER_WIDTH)
         self.facts, self.note = ElidedLabel("", "dim"), ElidedLabel("", "dim")
         self._said = QWidget()
-        self.act = push_button("")
-        self.act.clicked.connect(self._act)
+        # Two places: when a run ends, a click meant for Stop… must not reach Run again.
+        self.again, self.stop = push_button("", role="primary"), push_button("")
+        self.stop.setText(without_mnemonic(self._actions["run.stop"].title))
+        self.again.clicked.connect(lambda: self._act(again_action))
+        self.stop.clicked.connect(lambda: self._act(stop_action))
+        stays = self.stop.sizePolicy()
+        stays.setRetainSizeWhenHidden(True)
+        self.stop.setSizePolicy(stays)
         self.more = tool_button("dots", say("More actions"))
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = QMenu(self)
@@ -129,7 +136,15 @@ class RunPageView(QWidget):
         head = QWidget()
         middle = Qt.AlignmentFlag.AlignVCenter
         first = row_of(
-            (self.title, 0), (self.chip, 0, middle), 1, self.act, self.more, self.pin, margins=0, spacing=SPACE
+            (self.title, 0),
+            (self.chip, 0, middle),
+            self.again,
+            1,
+            self.stop,
+            self.more,
+            self.pin,
+            margins=0,
+            spacing=SPACE,
         )
         margins = (2 * SPACE, SPACE, SPACE, HALF)
         column_of(self.facts, self.note, inside=self._said, margins=0, spacing=HALF)
@@ -198,15 +213,15 @@ class RunPageView(QWidget):
         self.pin.setChecked(bool(self.page.pinned))
         self.pin_wanted.emit(is_wanted)
 
-    def _act(self) -> None:
+    def _act(self, wanted: Callable[[Run], str]) -> None:
         run = self.page.state.run
-        if run is not None and (action := self._actions.get(head_action(run))) is not None:
+        if run is not None and (action := self._actions.get(wanted(run))) is not None:
             action.act([run])
 
     def _fill_menu(self) -> None:
         self._menu.clear()
         if run := self.page.state.run:
-            fill_menu(self._menu, [run], list(self._actions.values()), head_action(run))
+            fill_menu(self._menu, [run], list(self._actions.values()))
 
     def _on_changed(self) -> None:
         run = self.page.state.run
@@ -217,21 +232,24 @@ class RunPageView(QWidget):
         self.title.setText(run_title(run))
         self.title.setAccessibleDescription(run.name)
         self.facts.setText(" · ".join(head_facts(run, self.page.runs.clock(), self.page.progress)))
-        self._show_act(run)
+        self._show_acts(run)
         self._show_note(run)
         if self.parts.count():
             self._part().show_run(run)
         self._tell_once()
 
-    def _show_act(self, run: Run) -> None:
-        wanted = head_action(run)
-        self.act.setVisible(bool(wanted))
-        if action := self._actions.get(wanted):
-            self.act.setText(without_mnemonic(action.title))
-            set_role(self.act, _ROLES.get(wanted, ""))
-            color = "on_accent" if wanted == "run.again" else "bad" if wanted == "run.stop" else "text"
-            self.act.setIcon(self._theme.icon(action.icon or "refresh", color))
-            self.act.setEnabled(self.page.busy is None and not self.page.state.is_gone)
+    def _show_acts(self, run: Run) -> None:
+        can_act = self.page.busy is None and not self.page.state.is_gone
+        for button, wanted, color in (
+            (self.again, again_action(run), "on_accent"),
+            (self.stop, stop_action(run), "bad" if run.state.can_stop else "text"),
+        ):
+            if action := self._actions.get(wanted):
+                button.setText(without_mnemonic(action.title))
+                button.setIcon(self._theme.icon(action.icon or "refresh", color))
+                button.setEnabled(can_act)
+            button.setVisible(bool(wanted))
+        set_role(self.stop, "danger" if run.state.can_stop else "")
         self.more.setEnabled(not self.page.state.is_gone)
 
     def _tell_once(self) -> None:
@@ -246,9 +264,11 @@ class RunPageView(QWidget):
         """What matters most of what there is to say."""
         role, words = "dim", str(self.page.busy or self.page.gone_words)
         bad = self.page.reading.values.not_finite if self.page.reading is not None else None
-        if not words and bad is not None and not run.state.is_over:
-            role, words = "error", say("● {name} is not a number any more.", name=bad.name)
         failure = self.page.reading.failure if self.page.reading is not None else None
+        if not words and bad is not None and failure is None:
+            role, words = "error", say("● {name} is not a number any more.", name=bad.name)
+            if run.state.is_over:
+                words = say("● The last {name} is {value}.", name=bad.name, value=number_words(bad.value))
         # Its card says it, where that is in sight; “exit code 1” helps nobody.
         has_card = failure is not None and SUB_PAGES[self.tabs.currentIndex()] == OVERVIEW
         if not words and failure is not None and not has_card:

@@ -59,6 +59,7 @@ class LiveCosts(Stateful):
         if account and account != LAB and account not in self._looks:
             look = self._looks[account] = ExitStack()
             look.enter_context(self._watch.looking_at(account))
+            self.count()
 
     def count(self) -> None:
         self._scope.start("count what is charged", self._count, Repeat.REPLACE)
@@ -68,7 +69,7 @@ class LiveCosts(Stateful):
             self._soon.start()
 
     def _on_jobs(self, seen: JobsSeen) -> None:
-        if seen.jobs.jobs != self._seen.get(seen.profile, ()):
+        if seen.jobs.jobs != self._seen.get(seen.profile):
             self._seen[seen.profile] = seen.jobs.jobs
             if not self._soon.isActive():
                 self._soon.start()
@@ -90,7 +91,8 @@ class LiveCosts(Stateful):
                 if is_ours and job.id not in found:
                     continue  # it is over by now
                 found[job.id] = LiveJob(job.name, account, job.started, table.of_job(job, account), is_ours=is_ours)
-        self._become(jobs=tuple(found.values()), currency=table.currency)
+        unheard = frozenset(self._looks) - self._seen.keys()
+        self._become(jobs=tuple(found.values()), currency=table.currency, unheard=unheard)
 
 
 def _of_run(run: Run, table: PriceTable) -> LiveJob:

@@ -91,6 +91,8 @@ class FormState:
     @property
     def cost(self) -> Text:
         """Unknown is said to be unknown; the Lab is this computer."""
+        if not self.profile:
+            return text("The cost is known once an account is selected.")
         if self.spec.target is Target.LAB:
             return text("Free: runs on this computer")
         return text("Runs on {account} and is charged there.", account=self.profile or "–")

@@ -71,11 +71,12 @@ class JobSending(Stateful):
     def submit_words(self) -> Text:
         """What the button does, and what it costs at most as far as that is known."""
         state = self._form.state
+        is_for_lab = state.spec.target is Target.LAB and bool(state.profile)
         if self.to_accept:
-            if state.spec.target is Target.LAB:
+            if is_for_lab:
                 return text("Submit to the Lab anyway")
             return text("Submit anyway · {cost}", cost=state.cost_words)
-        if state.spec.target is Target.LAB:
+        if is_for_lab:
             return text("Submit to the Lab")
         return text("Submit · {cost}", cost=state.cost_words)
 

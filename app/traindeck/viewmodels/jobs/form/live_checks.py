@@ -77,7 +77,7 @@ class ChecksState:
             parts.append(count_text("{count} warning", "{count} warnings", warned))
         if unknown := counts[CheckLevel.NOT_CHECKED]:
             parts.append(text("{count} not checked", count=f"{unknown:,}"))
-        if len(parts) == 1:
+        if len(parts) == 1 and self.report is not None:
             parts.append(text("all passed"))
         if self.is_running:
             parts.append(text("checking…"))

@@ -20,6 +20,8 @@ class Countdown:
 
     run: Run
     seconds: int
+    is_held: bool = False
+    """Stopped until the user answers."""
 
 
 class RunAgain(QObject):
@@ -36,7 +38,7 @@ class RunAgain(QObject):
 
     def ask(self, run: Run) -> None:
         """While one is counted down, asking again changes nothing."""
-        if self.countdown is not None:
+        if self.countdown is not None and not self.countdown.is_held:
             return
         if run.profile == LAB:
             self._send(run)
@@ -46,6 +48,16 @@ class RunAgain(QObject):
     def cancel(self) -> None:
         if self.countdown is not None:
             self._show(None)
+
+    def hold(self) -> None:
+        """Stop counting until the user answers: the countdown is covered, or its keys go elsewhere."""
+        if self.countdown is not None and not self.countdown.is_held:
+            self._show(replace(self.countdown, is_held=True))
+
+    def resume(self) -> None:
+        """Count from the beginning, so that no single click submits."""
+        if self.countdown is not None and self.countdown.is_held:
+            self._show(Countdown(self.countdown.run, PAUSE_S))
 
     def _step(self) -> None:
         left = self.countdown
@@ -59,7 +71,7 @@ class RunAgain(QObject):
 
     def _show(self, countdown: Countdown | None) -> None:
         self.countdown = countdown
-        if countdown is None:
+        if countdown is None or countdown.is_held:
             self._steps.stop()
         elif not self._steps.isActive():
             self._steps.start()

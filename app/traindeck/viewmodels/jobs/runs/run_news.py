@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RECENT = timedelta(days=1)
+_LONG_AGO = timedelta(days=7)
 _KINDS = {
     SystemNotice.RUN_FINISHED: NewsKind.DONE,
     SystemNotice.RUN_STOPPED: NewsKind.NOTE,
@@ -58,19 +59,21 @@ class RunNews:
         self._stop_listening()
 
     async def catch_up(self, records: RunStore, events: EventStore) -> None:
-        """Tell of failures whose program was killed while it looked for the cause: they are over, and told to be live.
+        """Tell of runs that ended while no window was open, or while it looked for the cause of a failure.
 
-        What no window has followed was told by the command that did.
+        Of those that ended earlier than yesterday only if a window followed them: others were seen by commands alone.
         """
+        now = utc_now()
         try:
-            failed = [run for run in await records.since(utc_now() - _RECENT) if run.state.is_failure]
-            told = await events.marks([_name(run) for run in failed])
+            ended = [run for run in await records.since(now - _LONG_AGO) if run.state.is_over]
+            told = await events.marks([_name(run) for run in ended])
         except AppError as error:
             log.warning("looking for what was not told: %s %s", error, error.detail)
             return
-        for run in failed:
+        for run in reversed(ended):
             followed = any(mark.startswith(f"{_name(run)} ") for mark in told)
-            if followed and state_notice(run).mark not in told:
+            is_recent = run.state is not RunState.NOT_SENT and now - (run.ended or run.created) < _RECENT
+            if (followed or is_recent) and state_notice(run).mark not in told:
                 self._on_run(run)
 
     def flush(self) -> None:

@@ -28,14 +28,12 @@ from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
 from traindeck.lab.training.job_records import STOPPABLE_PHASES, EventText, JobRecord, JobRecords
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.running.containers import Containers, Means
-from traindeck.lab.training.running.interpreters import (
-    Interpreters,
-    PackageEnvironments,
-)
+from traindeck.lab.training.running.interpreters import Interpreters
 from traindeck.lab.training.running.job_environment import ObsAccess
 from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
 from traindeck.lab.training.running.job_log import add_service_line, signed_link
 from traindeck.lab.training.running.job_outcome import StopReason, Timing, Work, hold, time_limit_s
+from traindeck.lab.training.running.packages import PackageEnvironments
 from traindeck.lab.training.running.process_tree import end_orphans
 from traindeck.lab.training.running.runner import JobRun
 from traindeck.lab.training.running.volumes import Mounts, mounts_of
@@ -358,6 +356,8 @@ class JobService:
             python = self._interpreters.for_engine(form.engine.id)
         except SettingsError as error:
             return error.reason, Means("", _NO_PYTHON), _NO_PYTHON
+        # Shims of version managers need the files of those, which jobs do not see.
+        python = Path(self._containers.places(python).executable or python)
         means = self._containers.means(python)
         if not _settings(self._root).container_paths:
             return python, means, _BY_SETTING

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ class Containers:
         self._root = root
         self._lock = threading.Lock()
         self._means: dict[Path, Means] = {}
-        self._places: dict[Path, PythonPlaces] = {}
+        self._places: dict[tuple[Path, int], PythonPlaces] = {}
 
     def means(self, python: Path) -> Means:
         with self._lock:
@@ -169,9 +170,16 @@ class Containers:
             return self._means[python]
 
     def places(self, python: Path) -> PythonPlaces:
-        if python not in self._places:
-            self._places[python] = PythonPlaces.asked(python)
-        return self._places[python]
+        """What it says of itself, asked again once it is another file."""
+        with suppress(OSError):
+            kept = self._places.get((python, python.stat().st_mtime_ns))
+            if kept is not None:
+                return kept
+        found = PythonPlaces.asked(python)
+        for path in filter(None, {python, found.executable and Path(found.executable)}):
+            with suppress(OSError):
+                self._places[path, path.stat().st_mtime_ns] = found
+        return found
 
     def paths_obstacle(self, python: Path) -> EventText | None:
         """What keeps the folders of the job from having the service's names."""

@@ -23,10 +23,23 @@ _NEEDED = ("/etc/resolv.conf", "/run/opengl-driver", "/run/current-system")
 _OF_A_PYTHON = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MOST_LINKS = 40
 _ASK = """
-import json, site, subprocess, sys
+import glob, importlib.util, json, os, site, subprocess, sys, sysconfig
 plain = [sys.executable, "-s", "-c", "import json, sys; print(json.dumps(sys.path))"]
 of_all = json.loads(subprocess.check_output(plain))
+settings, config = {}, os.path.join(sys.prefix, "pyvenv.cfg")
+if sys.prefix != sys.base_prefix and os.path.isfile(config):
+    with open(config, encoding="utf-8") as file:
+        settings = dict(map(str.strip, line.split("=", 1)) for line in file if "=" in line)
+stdlib = sysconfig.get_path("stdlib")
+wheels = sorted(glob.glob(os.path.join(stdlib, "ensurepip", "_bundled", "pip-*.whl")))
 print(json.dumps({
+    "executable": sys.executable,
+    "version": sys.version,
+    "home": settings.get("home") or os.path.dirname(os.path.realpath(sys.executable)),
+    "library": os.path.basename(stdlib),
+    "sees_base": settings.get("include-system-site-packages", "true").lower() == "true",
+    "sites": site.getsitepackages() if settings and hasattr(site, "getsitepackages") else [],
+    "pip_wheel": "" if importlib.util.find_spec("pip") else "".join(wheels[-1:]),
     "executables": [sys.executable, getattr(sys, "_base_executable", sys.executable)],
     "prefixes": [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix],
     "paths": [path for path in sys.path if path],
@@ -49,6 +62,17 @@ class PythonPlaces:
     paths: tuple[str, ...] = ()
     user_site: str = ""
     of_user: tuple[str, ...] = ()
+    executable: str = ""
+    """Empty where it did not answer; else the program itself, not the shim or link of a version manager."""
+    version: str = ""
+    home: str = ""
+    """The folder of the Python that environments are made of."""
+    library: str = ""
+    sites: tuple[str, ...] = ()
+    """Where an environment has its packages; those of its base count where `sees_base`."""
+    sees_base: bool = True
+    pip_wheel: str = ""
+    """What runs as pip where none is installed."""
 
     @classmethod
     def asked(cls, python: Path) -> PythonPlaces:
@@ -65,9 +89,8 @@ class PythonPlaces:
                 cwd="/" if os.name == "posix" else None,
             ).stdout
             found = json.loads(said)
-            executables = (str(python), *filter(None, found.pop("executables")))
-            user_site = str(found.pop("user_site"))
-            return cls(executables, user_site=user_site, **{name: tuple(value) for name, value in found.items()})
+            found["executables"] = [str(python), *filter(None, found["executables"])]
+            return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
         except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError):
             return cls((str(python),))
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
 from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.running.interpreters import NoInterpreterError, has_password
+from traindeck.lab.training.running.interpreters import NoInterpreterError
+from traindeck.lab.training.running.job_pythons import JobPython
+from traindeck.lab.training.running.packages import has_password
 from traindeck.lab.training.running.process_tree import JOB_VARIABLE, job_mark
 from traindeck.lab.training.running.worker_places import Sandbox, WorkerPlaces, host_name
 
@@ -73,7 +75,7 @@ class Launch:
     variables: Mapping[str, str]
 
 
-def launch(work: Work, rank: Rank, python: Path) -> Launch:
+def launch(work: Work, rank: Rank, python: JobPython) -> Launch:
     form = work.form
     places = work.sandbox.worker(form.tasks[rank.node])
     if form.boot_file is None:
@@ -82,7 +84,7 @@ def launch(work: Work, rank: Rank, python: Path) -> Launch:
         command: tuple[str, ...] = (_shell(), "-c", line)
     else:
         boot_file = places.code(form).joinpath(*form.boot_file.parts)
-        command = (str(python), places.seen(boot_file), *_arguments(form, places))
+        command = (python.command(places), places.seen(boot_file), *_arguments(form, places))
     folder = places.seen(_start_folder(form, places, rank))
     return Launch(command, folder, _variables(form, work.sandbox, rank, python, work.access))
 
@@ -102,7 +104,7 @@ def _start_folder(form: JobForm, places: WorkerPlaces, rank: Rank) -> Path:
     return places.workspace / f"device{rank.device}" if form.engine.name == ASCEND_ENGINE else places.job_dir
 
 
-def launch_before(work: Work, rank: Rank, python: Path) -> Launch | None:
+def launch_before(work: Work, rank: Rank, python: JobPython) -> Launch | None:
     """How to start what the code wants run once on each worker before its training, if it has a script for that."""
     form = work.form
     if form.engine.name != ASCEND_ENGINE or form.boot_file is None:
@@ -111,7 +113,7 @@ def launch_before(work: Work, rank: Rank, python: Path) -> Launch | None:
     folder = places.code(form).joinpath(*form.boot_file.parts).parent
     for name in BEFORE_TRAINING:
         if (folder / name).is_file():
-            program = str(python) if name.endswith(".py") else _shell()
+            program = python.command(places) if name.endswith(".py") else _shell()
             return replace(launch(work, rank, python), command=(program, places.seen(folder / name)))
     return None
 
@@ -219,7 +221,7 @@ def _url(channel: Channel) -> str:
     return f"s3:/{channel.path}"
 
 
-def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> dict[str, str]:
+def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: JobPython, access: ObsAccess) -> dict[str, str]:
     places = sandbox.worker(form.tasks[rank.node])
     kept = base_variables(sandbox, places)
     job = f"modelarts-job-{sandbox.job_id}"
@@ -229,7 +231,7 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
     hosts = [_full_name(sandbox, node) for node in range(form.node_count)] if places.is_mapped else addresses
     variables = {
         **kept,
-        "PATH": os.pathsep.join([str(python.parent), *filter(None, [kept.get("PATH")])]),
+        "PATH": os.pathsep.join([*python.folders(places), *filter(None, [kept.get("PATH")])]),
         "PYTHONPATH": os.pathsep.join([places.seen(places.job_dir), str(access.moxing)]),
         "PYTHONUNBUFFERED": "1",
         # The cloud's containers speak UTF-8; without this a Windows job would write its log in the local code page.

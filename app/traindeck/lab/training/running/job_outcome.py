@@ -15,10 +15,10 @@ from traindeck.lab.training.catalogue import Flavor
 from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_records import EventText, JobRecords
 from traindeck.lab.training.running.containers import Containers
-from traindeck.lab.training.running.interpreters import PackageEnvironments
 from traindeck.lab.training.running.job_environment import ObsAccess
 from traindeck.lab.training.running.job_files import GivenUpError, OwnBuckets
 from traindeck.lab.training.running.job_log import MAX_LOG_BYTES, add_service_line
+from traindeck.lab.training.running.packages import PackageEnvironments
 from traindeck.lab.training.running.volumes import Mounts
 from traindeck.lab.training.running.worker_places import Sandbox
 

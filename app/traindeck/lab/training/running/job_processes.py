@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 import psutil
@@ -24,6 +23,7 @@ from traindeck.lab.training.running.job_environment import (
 from traindeck.lab.training.running.job_files import KeepGoing
 from traindeck.lab.training.running.job_log import CardLog, cut
 from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
+from traindeck.lab.training.running.job_pythons import JobPython
 from traindeck.lab.training.running.process_tree import (
     ProcessId,
     ProcessTree,
@@ -159,7 +159,7 @@ class JobProcesses:
             self.tree.add(identity)
             self._work.records.add_process(self._work.id, identity)
 
-    def start(self, python: Path, keep_going: KeepGoing) -> None:
+    def start(self, python: JobPython, keep_going: KeepGoing) -> None:
         """Start every process of every worker."""
         work, form = self._work, self._work.form
         nodes = [list(of_node) for _, of_node in itertools.groupby(ranks(form), key=lambda rank: rank.node)]
@@ -169,7 +169,7 @@ class JobProcesses:
             tree = self.tree if form.node_count == 1 else ProcessTree(work.id)
             limits = FlavorLimits(form.flavor, int(work.id[:4], 16) + node)
             self._workers.append(_Worker(task, tree, Meter(tree), limits))
-            work.say(task, f"training starts with {python}")
+            work.say(task, f"training starts with {python.base}")
             # The processes write the file themselves: a slow or dead Lab never blocks or cuts their output.
             with work.sandbox.log(task).open("ab") as output:
                 for rank in of_node:
@@ -212,23 +212,23 @@ class JobProcesses:
         for worker in self._workers:
             self._work.records.add_metrics(self._work.id, worker.task, *worker.meter.reading(elapsed_s))
 
-    def _start_card(self, rank: Rank, python: Path) -> None:
+    def _start_card(self, rank: Rank, python: JobPython) -> None:
         path = self._work.sandbox.card_log(rank.number, rank.device)
         target = self._work.sandbox.log(self._work.form.tasks[rank.node])
         with path.open("ab") as output:
             self._start_one(rank, python, output)
         self._card_logs.append(CardLog(path, target, self._work.timing.max_log_bytes))
 
-    def _start_one(self, rank: Rank, python: Path, output: BinaryIO) -> None:
+    def _start_one(self, rank: Rank, python: JobPython, output: BinaryIO) -> None:
         try:
             wanted = launch(self._work, rank, python)
-            process = start_in_worker(self._work, rank.node, wanted, output, python=python)
+            process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self._started.append((rank, process))
         self.own(process, self._workers[rank.node])
 
-    def _run_before(self, rank: Rank, python: Path, keep_going: KeepGoing) -> None:
+    def _run_before(self, rank: Rank, python: JobPython, keep_going: KeepGoing) -> None:
         """Run the worker's script that comes before training, to its end."""
         task = self._work.form.tasks[rank.node]
         try:
@@ -236,7 +236,7 @@ class JobProcesses:
             if wanted is None:
                 return
             with self._work.sandbox.log(task).open("ab") as output:
-                process = start_in_worker(self._work, rank.node, wanted, output, python=python)
+                process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self.own(process)

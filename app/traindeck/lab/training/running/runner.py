@@ -116,9 +116,8 @@ class JobRun:
             return self._stopped()  # while it waited for its turn
         self._records.move(self.id, "Running", only_from=("Pending",), event=events.RUNNING)
         try:
-            base = self._work.base
             self._records.begin_stage(self.id, "preparing")
-            python = self._preparation.run(base)
+            python = self._preparation.run()
             self._records.begin_stage(self.id, "running")
             self._check_stop()
             self._processes.start(python, self._check_stop)

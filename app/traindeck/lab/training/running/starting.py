@@ -15,14 +15,14 @@ from traindeck.lab.training.running.worker_places import host_name
 
 
 def start_in_worker(
-    work: Work, node: int, wanted: Launch, output: BinaryIO, *, python: Path, writable: Path | None = None
+    work: Work, node: int, wanted: Launch, output: BinaryIO, *, packages: Path | None = None, writable: Path | None = None
 ) -> subprocess.Popen[bytes]:
-    """`python` is what the process may need beside the base; `writable` a folder it may change beside its own."""
+    """`packages`: an environment the process reads beside the base; `writable`: a folder it changes beside its own."""
     places = work.sandbox.worker(work.form.tasks[node])
     means = work.containers.means(work.base)
     if not means.tool:
         return start_process(wanted.command, wanted.folder, wanted.variables, output)
-    layers: list[Layer] = work.containers.layers(work.base, work.access.moxing, work.environments.folder_of(python))
+    layers: list[Layer] = work.containers.layers(work.base, work.access.moxing, *filter(None, [packages]))
     layers += work.mounts.layers
     if writable is not None:
         layers.append(("own", str(writable), str(writable)))

@@ -21,6 +21,7 @@ class WorkerPlaces:
         self.job_dir = self.mount / "user-job-dir"
         self.log_dir = self.mount / "log"
         self.workspace = self.mount / "workspace"
+        self.python = self.home / ".python"
         self.cache = root / "cache"
         self.user = root / "user"
         self.tmp = root / "tmp"

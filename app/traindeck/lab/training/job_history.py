@@ -152,6 +152,11 @@ PARTLY_ISOLATED = EventText(
     "部分隔离：作业看不到本机用户的文件，但此系统无法将其与所有运行中的程序隔离：作业可能结束这些程序，"
     "或访问监听抽象套接字的密钥环。",
 )
+RUNS_AS_ROOT = EventText(
+    "Partly isolated: this system does not let the job run as another user than root. It does not see the files of"
+    " users nor their passwords, but reads what else only root may read.",
+    "部分隔离：此系统不允许作业以 root 以外的用户运行。作业看不到用户的文件和密码，但可以读取其他只有 root 才能读取的内容。",
+)
 NOT_ISOLATED = EventText(
     "Not isolated, for {reason}: the job can read the files and use the keyring of this computer's user.",
     "未隔离（{reason}）：作业可以读取本机用户的文件并使用其密钥环。",

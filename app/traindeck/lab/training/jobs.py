@@ -183,7 +183,8 @@ class JobService:
         experiment = self.experiments.of_job(account.project_id, form.workspace_id, reference)
         job_id = str(uuid.uuid4())
         python, means, obstacle = self._python(form)
-        sandbox = Sandbox(job_id, self._folder / job_id, is_mapped=obstacle is None, is_apart=bool(means.tool))
+        apart = {"is_mapped": obstacle is None, "is_apart": bool(means.tool)}
+        sandbox = Sandbox(job_id, self._folder / job_id, user=means.user, **apart)
         created = now_ms()
         job = JobRecord(
             id=job_id,
@@ -312,7 +313,7 @@ class JobService:
         if not means.tool:
             warnings.append(events.NOT_ISOLATED.of(reason=means.reason))
         elif means.isolation == "partial":
-            warnings.append(events.PARTLY_ISOLATED)
+            warnings.append(events.RUNS_AS_ROOT if means.is_root else events.PARTLY_ISOLATED)
         else:
             work.tell(events.ISOLATED)
         if obstacle is not None:

@@ -19,6 +19,11 @@ _OF_THE_USER = (
 _BUS = "DBUS_SESSION_BUS_ADDRESS"
 # What resolves names, and where a system without /usr keeps its libraries.
 _NEEDED = ("/etc/resolv.conf", "/run/opengl-driver", "/run/current-system")
+# What root reads and nobody else.
+_OF_ROOT = (
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
+    "/etc/ssl/private",
+)  # fmt: skip
 # Of a folder that holds more than a Python, such as ~/.local.
 _OF_A_PYTHON = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MOST_LINKS = 40
@@ -151,6 +156,8 @@ def _of_the_user() -> Iterator[Path]:
     if sys.platform != "win32":
         import pwd
 
+        if os.geteuid() == 0:
+            yield from map(Path, _OF_ROOT)
         try:
             yield Path(pwd.getpwuid(os.getuid()).pw_dir)
         except KeyError:

@@ -6,12 +6,12 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
+from traindeck.lab.training.job_form import ASCEND_ENGINE, USER_HOME, Channel, JobForm
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.interpreters import NoInterpreterError
 from traindeck.lab.training.running.job_pythons import JobPython
@@ -22,6 +22,8 @@ from traindeck.lab.training.running.worker_places import Sandbox, WorkerPlaces, 
 if TYPE_CHECKING:
     from traindeck.lab.training.running.job_outcome import Work
 
+USER_NAME = USER_HOME.name
+_GROUP_NAME = "ma-group"
 BEFORE_TRAINING = ("ma-pre-start.sh", "ma-pre-start.py")
 
 # All that a job gets of the Lab's own variables; whatever else a user has set may hold keys or lead to them.
@@ -123,6 +125,8 @@ def base_variables(sandbox: Sandbox, places: WorkerPlaces) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if _is_handed_on(name, value)}
     if sandbox.is_apart:
         kept = {name: value for name, value in kept.items() if name not in _TEMPORARY}
+    if sandbox.user is not None:
+        kept |= {"USER": USER_NAME, "LOGNAME": USER_NAME}
     home = places.seen(places.home)
     kept |= {"HOME": home, JOB_VARIABLE: job_mark(sandbox.job_id)}
     if os.name == "nt":
@@ -176,16 +180,26 @@ def write_rank_tables(form: JobForm, sandbox: Sandbox) -> None:
         old.write_text(json.dumps(old_table), encoding="utf-8")
 
 
-def hosts_file(form: JobForm, sandbox: Sandbox) -> str:
-    """The names of the workers, after those this computer knows."""
+def own_files(form: JobForm, sandbox: Sandbox, places: WorkerPlaces) -> dict[str, str]:
+    """Files of /etc as the job has them: after what this computer knows come the workers, and the job's user."""
+    workers = [
+        f"{address} {host_name(sandbox.job_id, node)} {_full_name(sandbox, node)}"
+        for node, address in enumerate(sandbox.addresses(form.node_count))
+    ]
+    files = {"hosts": _with_rows("hosts", workers, "127.0.0.1 localhost")}
+    if sandbox.user is not None:
+        row = f"{USER_NAME}:x:{sandbox.user}:{sandbox.user}::{places.seen(places.home)}:/bin/sh"
+        files["passwd"] = _with_rows("passwd", [row])
+        files["group"] = _with_rows("group", [f"{_GROUP_NAME}:x:{sandbox.user}:"])
+    return files
+
+
+def _with_rows(name: str, rows: Sequence[str], default: str = "") -> str:
     try:
-        known = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
+        known = Path("/etc", name).read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
     except OSError:
-        known = "127.0.0.1 localhost\n"
-    rows = [known.rstrip("\n")]
-    for node, address in enumerate(sandbox.addresses(form.node_count)):
-        rows.append(f"{address} {host_name(sandbox.job_id, node)} {_full_name(sandbox, node)}")
-    return "\n".join(rows) + "\n"
+        known = default
+    return "\n".join([known, *rows]) + "\n"
 
 
 def _full_name(sandbox: Sandbox, node: int) -> str:

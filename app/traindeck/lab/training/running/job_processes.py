@@ -30,6 +30,7 @@ from traindeck.lab.training.running.process_tree import (
     exit_code,
 )
 from traindeck.lab.training.running.starting import start_in_worker
+from traindeck.lab.training.running.worker_places import hand_over
 
 _GIB = 1024**3
 # Frameworks reserve much more address space than they use, so this only stops what runs away between two looks.
@@ -216,6 +217,7 @@ class JobProcesses:
         path = self._work.sandbox.card_log(rank.number, rank.device)
         target = self._work.sandbox.log(self._work.form.tasks[rank.node])
         with path.open("ab") as output:
+            hand_over(path, self._work.sandbox.user)
             self._start_one(rank, python, output)
         self._card_logs.append(CardLog(path, target, self._work.timing.max_log_bytes))
 

@@ -33,6 +33,7 @@ from traindeck.lab.training.running.job_pythons import JobPython
 from traindeck.lab.training.running.packages import REQUIREMENTS, PackagesError, package_sources
 from traindeck.lab.training.running.process_tree import exit_code
 from traindeck.lab.training.running.starting import start_in_worker
+from traindeck.lab.training.running.worker_places import hand_over
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class Preparation:
                 self._fetch_inputs(task)
         self._make_start_folders()
         python = self._make_pythons()
+        self._hand_over()
         # Last: packages may run code of the job, and nothing of ours goes into its folders after that.
         if python.packages is not None:
             self._install(python, python.packages)
@@ -147,6 +149,19 @@ class Preparation:
             raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
         return python
 
+    def _hand_over(self) -> None:
+        """All the job finds becomes its user's, before anything of the job runs; what jobs share, once."""
+        work, user = self.work, self.work.sandbox.user
+        try:
+            for task in work.form.tasks:
+                hand_over(work.sandbox.worker(task).root, user)
+                hand_over(work.sandbox.log(task), user)
+            for folder in (work.access.moxing, *(folder for _, folder in work.mounts.folders)):
+                if folder.stat().st_uid != user:
+                    hand_over(folder, user)
+        except OSError as error:
+            raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
+
     def _install(self, python: JobPython, packages: Path) -> None:
         work, task = self.work, self.work.form.tasks[0]
         worker = work.sandbox.worker(task)
@@ -172,6 +187,7 @@ class Preparation:
     def _run(self, folder: Path, variables: Mapping[str, str], environment: Path, command: tuple[str, ...]) -> int:
         """Run one command of the installation, its output in the log of the first worker."""
         work, task = self.work, self.work.form.tasks[0]
+        hand_over(environment, work.sandbox.user)
         wanted = Launch(command, work.sandbox.worker(task).seen(folder), variables)
         with work.sandbox.log(task).open("ab") as output:
             process = start_in_worker(work, 0, wanted, output, writable=environment)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from traindeck.lab.training.running.containers import Box
 from traindeck.lab.training.running.host_places import Layer
-from traindeck.lab.training.running.job_environment import Launch, base_variables, hosts_file
+from traindeck.lab.training.running.job_environment import Launch, base_variables, own_files
 from traindeck.lab.training.running.job_outcome import Work
 from traindeck.lab.training.running.process_tree import start_process
 from traindeck.lab.training.running.worker_places import host_name
@@ -26,8 +26,8 @@ def start_in_worker(
     layers += work.mounts.layers
     if writable is not None:
         layers.append(("own", str(writable), str(writable)))
-    hosts = hosts_file(work.form, work.sandbox)
-    box = Box(places, host_name(work.id, node), hosts, wanted.folder, layers, wanted.variables)
+    files = own_files(work.form, work.sandbox, places)
+    box = Box(places, host_name(work.id, node), files, wanted.folder, layers, wanted.variables)
     command, plan = work.containers.command(means, work.base, box, wanted.command)
     # What the job's own variables do to a program that starts is not for one that is still outside.
     return start_process(command, places.root, base_variables(work.sandbox, places), output, plan)

@@ -37,7 +37,7 @@ def an_environment(folder: Path) -> Path:
     (site,) = (folder / "环境 1" / "lib").glob("*/site-packages")
     (folder / "project").mkdir()
     (folder / "project" / "chosen_module.py").write_text("NAME = 'of the environment'\n", encoding="utf-8")
-    (site / "project.pth").write_text(f"import sys; sys.path.append({ascii(str(folder / 'project'))})\n")
+    (site / "project.pth").write_text(f"import sys; sys.path.append({str(folder / 'project')!a})\n")
     return folder / "环境 1" / "bin" / "python"
 
 

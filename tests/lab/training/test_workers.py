@@ -237,7 +237,7 @@ def test_either_tool_makes_the_same_container(tmp_path: Path, tool: str, own_pro
     python = Path(getattr(sys, "_base_executable", "") or sys.executable)
     containers = Containers(tmp_path)
     variables = {"ONLY": "this", "PATH": os.environ["PATH"]}
-    box = Box(places, "worker-7", "127.9.9.9 worker-7\n", "/cache", containers.layers(python), variables)
+    box = Box(places, "worker-7", {"hosts": "127.9.9.9 worker-7\n"}, "/cache", containers.layers(python), variables)
     ask = (
         "import os, pathlib, socket, sys; pathlib.Path('made').touch()\n"
         "def closed(path):\n"

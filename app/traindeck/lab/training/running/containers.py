@@ -226,7 +226,7 @@ class Containers:
             if kept is not None:
                 return kept
         found = PythonPlaces.asked(python)
-        for path in filter(None, {python, found.executable and Path(found.executable)}):
+        for path in {python, Path(found.executable or python)}:
             with suppress(OSError):
                 self._places[path, path.stat().st_mtime_ns] = found
         return found
@@ -260,7 +260,7 @@ class Containers:
         if sys.platform != "linux":
             return Means("", _NO_NAMESPACES)
         # Root's jobs have another user first of all. In a container around us, a new /proc may not be allowed.
-        tools = [("unshare", user) for user in (_USERS if _is_root() else ())]
+        tools: list[tuple[str, int | None]] = [("unshare", user) for user in (_USERS if _is_root() else ())]
         tools += [(tool, None) for tool in filter(None, ("unshare", shutil.which("bwrap")))]
         for tool, user in tools:
             for own_processes in (True, False):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # Left out or replaced as a whole: the users' folders, what runs for them, what is only for a while.
 PRIVATE = tuple(map(Path, ("/home", "/root", "/run", "/tmp", "/var/tmp", "/dev", "/proc")))
@@ -93,9 +94,10 @@ class PythonPlaces:
                 env=variables,
                 cwd="/" if os.name == "posix" else None,
             ).stdout
-            found = json.loads(said)
+            found: dict[str, Any] = json.loads(said)
             found["executables"] = [str(python), *filter(None, found["executables"])]
-            return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
+            lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+            return cls(**(found | lists))
         except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError):
             return cls((str(python),))
 

@@ -34,6 +34,7 @@ class Timing:
     log_upload_s: float = 5.0
     output_upload_s: float = 30.0
     metrics_s: float = 60.0
+    disk_s: float = 10.0
     grace_s: float = 5.0
     hour_s: float = 3600.0
     max_log_bytes: int = MAX_LOG_BYTES

@@ -1,11 +1,14 @@
 """The processes of one run: started with their logs and limits, looked at while they run."""
 
 import itertools
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 import psutil
@@ -13,6 +16,7 @@ import psutil
 from traindeck.lab.training import job_history as events
 from traindeck.lab.training.catalogue import Flavor
 from traindeck.lab.training.job_form import ASCEND_ENGINE
+from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.interpreters import NoInterpreterError
 from traindeck.lab.training.running.job_environment import (
     Rank,
@@ -24,6 +28,7 @@ from traindeck.lab.training.running.job_files import KeepGoing
 from traindeck.lab.training.running.job_log import CardLog, cut
 from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
 from traindeck.lab.training.running.job_pythons import JobPython
+from traindeck.lab.training.running.process_group import ProcessGroup
 from traindeck.lab.training.running.process_tree import (
     ProcessId,
     ProcessTree,
@@ -35,6 +40,11 @@ from traindeck.lab.training.running.worker_places import hand_over
 _GIB = 1024**3
 # Frameworks reserve much more address space than they use, so this only stops what runs away between two looks.
 _FENCE = 4
+# Threads count where a control group counts; a node of the service allows some thousands.
+_FEWEST_PROCESSES = 4096
+_PROCESSES_PER_CORE = 1024
+# A look at millions of files takes long, and then comes less often.
+_DISK_SHARE = 20
 
 
 class FlavorLimits:
@@ -44,6 +54,8 @@ class FlavorLimits:
         """`place` is any number that differs between workers, so that not all get the same processors."""
         self.processors = int(flavor.cpu["core_num"])
         self.memory_gb = flavor.memory_gb
+        self.disk_gb = flavor.disk_gb
+        self.most_processes = max(_FEWEST_PROCESSES, _PROCESSES_PER_CORE * self.processors)
         self.own_processors = psutil.cpu_count() or 1
         self.own_memory_gb = psutil.virtual_memory().total / _GIB
         self.is_processor_bound = self.processors < self.own_processors and hasattr(psutil.Process, "cpu_affinity")
@@ -68,9 +80,9 @@ class FlavorLimits:
             soft = self._fence if hard == psutil.RLIM_INFINITY else min(self._fence, hard)
             process.rlimit(psutil.RLIMIT_AS, (soft, hard))
 
-    def is_exceeded(self, members: Iterable[psutil.Process]) -> bool:
+    def is_exceeded(self, processes: Collection[psutil.Process]) -> bool:
         """Whether these processes use more memory together than the flavor has."""
-        processes, most = list(members), int(self.memory_gb * _GIB)
+        most = int(self.memory_gb * _GIB)
         if sum(_bytes(process, lambda one: one.memory_info().rss) for process in processes) <= most:
             return False
         # Shared pages were counted once for each process; only the exact number, which costs more, is a verdict.
@@ -84,6 +96,20 @@ def _bytes(process: psutil.Process, read: Callable[[psutil.Process], int]) -> in
         return 0
 
 
+def _disk_bytes(folder: Path) -> int:
+    """What is removed while this looks counts or not."""
+    size, left = 0, [folder]
+    while left:
+        with suppress(OSError), os.scandir(left.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    size += getattr(status, "st_blocks", status.st_size // 512) * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(Path(entry.path))
+    return size
+
+
 def _proportional(process: psutil.Process) -> int:
     found = process.memory_full_info()
     if sys.platform == "linux":
@@ -94,16 +120,15 @@ def _proportional(process: psutil.Process) -> int:
 class Meter:
     """Averages processor and memory use of one worker between two readings."""
 
-    def __init__(self, tree: ProcessTree) -> None:
-        self._tree = tree
+    def __init__(self) -> None:
         self._cpu_of: dict[tuple[int, float], float] = {}
         self._cpu_s = 0.0
         self._memory: list[int] = []
 
-    def sample(self) -> None:
-        """Look once; processes that come and go between two looks are missed."""
+    def sample(self, members: Collection[psutil.Process]) -> None:
+        """Count these once; processes that come and go between two looks are missed."""
         memory = 0
-        for process in self._tree.members():
+        for process in members:
             try:
                 with process.oneshot():
                     key = (process.pid, process.create_time())
@@ -127,6 +152,15 @@ class Meter:
 
 
 @dataclass(frozen=True)
+class Exceeded:
+    """A limit of the flavor that a worker is killed for; `words` are for its log."""
+
+    task: str
+    event: EventText
+    words: str
+
+
+@dataclass(frozen=True)
 class _Worker:
     """One machine of the job."""
 
@@ -134,6 +168,7 @@ class _Worker:
     tree: ProcessTree
     meter: Meter
     limits: FlavorLimits
+    group: ProcessGroup
 
 
 class JobProcesses:
@@ -145,6 +180,9 @@ class JobProcesses:
         self._started: list[tuple[Rank, subprocess.Popen[bytes]]] = []
         self._workers: list[_Worker] = []
         self._card_logs: list[CardLog] = []
+        self._full_disk: Exceeded | None = None
+        self._next_disk_look = 0.0
+        self._was_refused = False
 
     @property
     def count(self) -> int:
@@ -169,7 +207,10 @@ class JobProcesses:
         for node, (of_node, task) in enumerate(zip(nodes, form.tasks, strict=True)):
             tree = self.tree if form.node_count == 1 else ProcessTree(work.id)
             limits = FlavorLimits(form.flavor, int(work.id[:4], 16) + node)
-            self._workers.append(_Worker(task, tree, Meter(tree), limits))
+            group = ProcessGroup.made(work.id, task, limits.most_processes, int(limits.memory_gb * _GIB))
+            for one in {tree, self.tree}:
+                one.watch(group)
+            self._workers.append(_Worker(task, tree, Meter(), limits, group))
             work.say(task, f"training starts with {python.base}")
             # The processes write the file themselves: a slow or dead Lab never blocks or cuts their output.
             with work.sandbox.log(task).open("ab") as output:
@@ -201,12 +242,47 @@ class JobProcesses:
         for card_log in self._card_logs:
             card_log.pass_on(is_last=True)
 
-    def sample(self) -> str | None:
-        """Look at what the workers use; the task that uses more memory than its flavor has."""
+    def sample(self) -> Exceeded | None:
+        """Look at what the workers use; the first limit that one of them exceeds."""
         for worker in self._workers:
-            worker.meter.sample()
-        exceeding = (worker.task for worker in self._workers if worker.limits.is_exceeded(worker.tree.members()))
-        return next(exceeding, None)
+            members, limits = worker.tree.members(), worker.limits
+            worker.meter.sample(members)
+            if limits.is_exceeded(members):
+                return self._out_of_memory(worker)
+            if worker.group.was_full() and not self._was_refused:
+                self._was_refused = True
+                told = events.PROCESSES_REFUSED.of(task=worker.task, most=limits.most_processes)
+                self._work.tell(told, level="Warning", source="Task")
+            if len(members) > limits.most_processes:
+                event = events.TOO_MANY_PROCESSES.of(task=worker.task, most=limits.most_processes)
+                return Exceeded(worker.task, event, "Resource temporarily unavailable")
+        return self._full_disk
+
+    def out_of_memory(self) -> Exceeded | None:
+        """What the kernel has killed a process for, if that was its memory."""
+        found = (worker for worker in self._workers if worker.group.ran_out_of_memory())
+        return next(map(self._out_of_memory, found), None)
+
+    def look_at_disk(self) -> None:
+        """Count what the workers have on the disk, which may take long; `sample` tells of the result."""
+        if time.monotonic() < self._next_disk_look:
+            return
+        began = time.monotonic()
+        for worker in self._workers:
+            most = worker.limits.disk_gb
+            places = self._work.sandbox.worker(worker.task)
+            if most is not None and sum(map(_disk_bytes, {folder for folder, _ in places.own})) > most * _GIB:
+                event = events.DISK_FULL.of(task=worker.task, disk_gb=most)
+                self._full_disk = Exceeded(worker.task, event, "No space left on device")
+        self._next_disk_look = time.monotonic() + _DISK_SHARE * (time.monotonic() - began)
+
+    def clear_groups(self) -> None:
+        for worker in self._workers:
+            worker.group.remove()
+
+    def _out_of_memory(self, worker: _Worker) -> Exceeded:
+        event = events.OUT_OF_MEMORY.of(task=worker.task, memory_gb=worker.limits.memory_gb)
+        return Exceeded(worker.task, event, "out of memory")
 
     def measure(self, elapsed_s: float) -> None:
         """Record one averaged sample for every worker."""
@@ -224,7 +300,8 @@ class JobProcesses:
     def _start_one(self, rank: Rank, python: JobPython, output: BinaryIO) -> None:
         try:
             wanted = launch(self._work, rank, python)
-            process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages)
+            group = self._workers[rank.node].group
+            process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages, group=group)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self._started.append((rank, process))

@@ -59,7 +59,9 @@ def python_in(environment: Path) -> Path:
 
 
 def site_folder(environment: Path, base: PythonPlaces) -> Path:
-    return environment / "Lib" / "site-packages" if _IS_WINDOWS else environment / "lib" / base.library / "site-packages"
+    return (
+        environment / "Lib" / "site-packages" if _IS_WINDOWS else environment / "lib" / base.library / "site-packages"
+    )
 
 
 def make_environment(folder: Path, base: PythonPlaces, above: Sequence[str] = ()) -> None:
@@ -74,8 +76,8 @@ def make_environment(folder: Path, base: PythonPlaces, above: Sequence[str] = ()
     site = site_folder(folder, base)
     # What is run here reads the files of those folders too, as it does in their own environment. All in ASCII: older
     # Pythons read this file in the encoding of the locale.
-    lines = [f"import site; site.addsitedir({ascii(one)})" for one in (*above, *base.sites)]
-    lines += [f"import sys; sys.path.append({ascii(base.pip_wheel)})"] if base.pip_wheel else []
+    lines = [f"import site; site.addsitedir({one!a})" for one in (*above, *base.sites)]
+    lines += [f"import sys; sys.path.append({base.pip_wheel!a})"] if base.pip_wheel else []
     (site / "base.pth").write_text("\n".join(lines) + "\n", encoding="ascii")
 
 

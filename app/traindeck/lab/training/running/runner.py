@@ -20,7 +20,7 @@ from traindeck.lab.training.running.job_outcome import (
     ended_by_exit,
     failed,
 )
-from traindeck.lab.training.running.job_processes import JobProcesses
+from traindeck.lab.training.running.job_processes import Exceeded, JobProcesses
 from traindeck.lab.training.running.job_transfers import Delivery, Preparation
 from traindeck.lab.training.running.process_tree import LIVE_PHASES
 
@@ -129,6 +129,7 @@ class JobRun:
         finally:
             grace_s = _LEFTOVER_GRACE_S if self._reason is None else self._timing.grace_s
             all_gone = self._processes.tree.end(grace_s, self._is_hurried)
+            self._processes.clear_groups()
             self._processes.finish_logs()
         self._records.begin_stage(self.id, "end")
         self._say_last_lines()
@@ -188,6 +189,7 @@ class JobRun:
         deadline, limit_event = self._time_limit()
         sample, metrics = _Every(self._timing.sample_s), _Every(self._timing.metrics_s)
         logs, outputs = _Every(self._timing.log_upload_s), _Every(self._timing.output_upload_s)
+        disk = _Every(self._timing.disk_s)
         self._measured_at = time.monotonic()
         self._processes.sample()
         while True:
@@ -196,6 +198,8 @@ class JobRun:
             if self._reason is not None:
                 return self._stopped()
             bad = next(((task, code) for task, code in ended if code != 0), None)
+            if bad is not None and (exceeded := self._processes.out_of_memory()) is not None:
+                return self._over_limit(exceeded)
             if bad is not None or len(ended) == self._processes.count:
                 for task, code in ended:
                     self._work.tell(events.TRAINING_ENDED.of(task=task, exit_code=code), source="Task")
@@ -205,8 +209,10 @@ class JobRun:
                 self._records.move(self.id, "Terminating", only_from=("Running",))
                 self.request_stop(StopReason.TIME_LIMIT)
                 return Outcome("Terminated", "Terminated", limit_event)
-            if sample.is_due() and (exceeding := self._processes.sample()) is not None:
-                return self._out_of_memory(exceeding)
+            if sample.is_due() and (exceeded := self._processes.sample()) is not None:
+                return self._over_limit(exceeded)
+            if disk.is_due():
+                self._delivery.begin("disk", self._processes.look_at_disk)
             if metrics.is_due():
                 self._measure()
             if logs.is_due():
@@ -214,12 +220,11 @@ class JobRun:
             if outputs.is_due():
                 self._delivery.begin("outputs", lambda: self._delivery.send_changed_outputs(self._check_stop))
 
-    def _out_of_memory(self, task: str) -> Outcome:
+    def _over_limit(self, exceeded: Exceeded) -> Outcome:
         # The platform kills at once, without a word to the process.
         self._processes.tree.end(0)
-        event = events.OUT_OF_MEMORY.of(task=task, memory_gb=self.form.flavor.memory_gb)
-        self._last_lines.append((task, f"training ended with exit code {KILLED}: out of memory"))
-        return failed(task, event, KILLED)
+        self._last_lines.append((exceeded.task, f"training ended with exit code {KILLED}: {exceeded.words}"))
+        return failed(exceeded.task, exceeded.event, KILLED)
 
     def _time_limit(self) -> tuple[float | None, EventText]:
         limits = [hours for hours in (self.form.stop_after_hours, self.form.flavor.hours_limit) if hours]

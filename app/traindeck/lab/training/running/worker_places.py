@@ -129,7 +129,7 @@ def hand_over(top: Path, user: int | None) -> None:
     os.chown(top, user, user, follow_symlinks=False)
     for folder, _, names in os.walk(top):
         for name in (".", *names):
-            os.chown(os.path.join(folder, name), user, user, follow_symlinks=False)
+            os.chown(Path(folder, name), user, user, follow_symlinks=False)
 
 
 def log_name(job_id: str, task: str) -> str:

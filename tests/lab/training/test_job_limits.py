@@ -45,7 +45,7 @@ def test_a_stop_ends_hundreds_of_processes_at_once(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch, has_groups: bool
 ) -> None:
     if not has_groups:
-        monkeypatch.setattr(process_group, "_parents", lambda: [])
+        monkeypatch.setattr(process_group, "_parents", list)
     looks: list[int] = []
     found = psutil.pids
 
@@ -84,7 +84,7 @@ def test_a_job_has_so_many_processes_and_no_more(
     monkeypatch.setattr(job_processes, "_FEWEST_PROCESSES", 50)
     monkeypatch.setattr(job_processes, "_PROCESSES_PER_CORE", 0)
     if not has_groups:
-        monkeypatch.setattr(process_group, "_parents", lambda: [])
+        monkeypatch.setattr(process_group, "_parents", list)
     jobs.script(
         "import subprocess, time\n"
         "try:\n"

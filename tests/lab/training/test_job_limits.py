@@ -3,14 +3,19 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import psutil
 import pytest
 
-from support.lab_app import FAST, Jobs, are_gone, job_body, jobs_in, processes_of, wait_for
+from support.lab_app import FAST, Jobs, are_gone, channel, job_body, jobs_in, processes_of, wait_for
+from support.waiting import PATIENT_S
+from traindeck.lab.obs.store import ObjectInfo, ObjectStore
 from traindeck.lab.training.running import job_processes, process_group
+from traindeck.lab.training.running.job_files import OwnBuckets
 from traindeck.lab.training.running.process_group import ProcessGroup
 from traindeck.lab.training.running.process_tree import ProcessTree
 from traindeck.runtime.resources import resource
@@ -78,9 +83,7 @@ def test_a_job_that_fills_its_disk_is_killed_as_the_platform_does(jobs: Jobs) ->
 
 
 @pytest.mark.parametrize("has_groups", [True, False])
-def test_a_job_has_so_many_processes_and_no_more(
-    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, has_groups: bool
-) -> None:
+def test_a_job_has_so_many_processes_and_no_more(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, has_groups: bool) -> None:
     monkeypatch.setattr(job_processes, "_FEWEST_PROCESSES", 50)
     monkeypatch.setattr(job_processes, "_PROCESSES_PER_CORE", 0)
     if not has_groups:
@@ -103,6 +106,63 @@ def test_a_job_has_so_many_processes_and_no_more(
     else:
         assert "more than 50 processes" in job["status"]["task_statuses"][0]["message"]
         assert job["status"]["phase"] == "Failed"
+
+
+MANY_FILES = """
+import os, sys
+out = sys.argv[1].partition("=")[2]
+for number in range(400):
+    os.makedirs(f"{out}/{number % 20}", exist_ok=True)
+    with open(f"{out}/{number % 20}/{number}", "w") as file:
+        file.write("x" * 1000)
+"""
+
+
+def test_outputs_are_sent_side_by_side_and_the_log_tells_how_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(4)
+    store = OwnBuckets.store
+
+    def with_others(self: OwnBuckets, bucket: str, key: str, *rest: Any) -> None:
+        if key.startswith("out/0/"):
+            together.wait(PATIENT_S)
+        store(self, bucket, key, *rest)
+
+    monkeypatch.setattr(OwnBuckets, "store", with_others)
+    timing = FAST.__class__(**{**vars(FAST), "output_upload_s": 600, "progress_s": 0.0})
+    with jobs_in(tmp_path / "lab", timing) as jobs:
+        jobs.script(MANY_FILES)
+        job = jobs.run(job_body(algorithm__outputs=[channel("train_url", "out/")]))
+        assert job["status"]["phase"] == "Completed"
+        assert len(jobs.lab.keys("out/")) == 400
+        assert jobs.lab.get("out/7/27") == b"x" * 1000
+        log = jobs.log(job["metadata"]["id"])
+        assert "uploading the output train_url: 200 of 400 files, 0.2 MB" in log
+
+
+def test_a_stop_ends_the_upload_of_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+    put = ObjectStore.put_file
+
+    def slow(self: ObjectStore, bucket: str, key: str, source: BinaryIO) -> ObjectInfo:
+        if key.startswith("out/"):
+            begun.set()
+            assert stopped.wait(PATIENT_S)
+        return put(self, bucket, key, source)
+
+    monkeypatch.setattr(ObjectStore, "put_file", slow)
+    timing = FAST.__class__(**{**vars(FAST), "output_upload_s": 600})
+    with jobs_in(tmp_path / "lab", timing) as jobs:
+        jobs.script(MANY_FILES)
+        job_id = jobs.create(job_body(algorithm__outputs=[channel("train_url", "out/")]))["metadata"]["id"]
+        assert begun.wait(PATIENT_S)
+        assert jobs.stop(job_id)["status"]["phase"] == "Terminating"
+        stopped.set()
+        assert jobs.ended(job_id)["status"]["phase"] == "Terminated"
+        # What was on its way is not stored either: nothing of it is read any more.
+        assert jobs.lab.keys("out/") == []
+        assert "the job was stopped; what is missing is in" in jobs.messages(job_id)
 
 
 def test_what_a_killed_lab_left_in_a_group_is_ended(tmp_path: Path) -> None:

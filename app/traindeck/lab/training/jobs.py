@@ -44,7 +44,8 @@ from traindeck.runtime.resources import resource
 class JobQueue:
     """The order in which jobs get their turn; may be used from any thread."""
 
-    def __init__(self, parallel: int, faults: Faults) -> None:
+    def __init__(self, parallel: Callable[[], int], faults: Faults) -> None:
+        """`parallel`: how many run at once, as of now."""
         self._parallel = parallel
         self._faults = faults
         self._lock = threading.Lock()
@@ -75,7 +76,7 @@ class JobQueue:
             self._fill()
 
     def _fill(self) -> None:
-        while len(self._running) < self._parallel:
+        while self._waiting and len(self._running) < self._parallel():
             ready = [run for run in self._waiting if not run.held_by or not self._faults.is_in_force(run.held_by)]
             if not ready:
                 return
@@ -138,7 +139,7 @@ class JobService:
         self._interpreters = Interpreters(root, python)
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
-        self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._faults)
+        self._queue = JobQueue(lambda: parallel_jobs or _settings(root).parallel_jobs, self._faults)
         self._faults.on_change(self._queue.look)
         self._is_ending = False
         self._database: TrainingDatabase | None = None
@@ -210,7 +211,7 @@ class JobService:
             timing=self.timing,
             mounts=self._mounts(account, form, sandbox, python, means),
         )
-        run = JobRun(work, self._queue.ended)
+        run = JobRun(work, self._queue.ended, self._queue.look)
         run.held_by = held_by
         run.limit_by_rule_s = time_limit_s(self._faults, form.flavor, self.timing.hour_s)
         run.priority = (job.document["spec"].get("schedule_policy") or {}).get("priority") or run.priority

@@ -35,6 +35,9 @@ class Timing:
     output_upload_s: float = 30.0
     metrics_s: float = 60.0
     disk_s: float = 10.0
+    progress_s: float = 3.0
+    # How long a job that was stopped still sends what it has written.
+    stop_upload_s: float = 10.0
     grace_s: float = 5.0
     hour_s: float = 3600.0
     max_log_bytes: int = MAX_LOG_BYTES

@@ -25,7 +25,7 @@ from traindeck.lab.training.running.job_environment import (
     ranks,
 )
 from traindeck.lab.training.running.job_files import KeepGoing
-from traindeck.lab.training.running.job_log import CardLog, cut
+from traindeck.lab.training.running.job_log import CardLog, add_service_line, cut
 from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
 from traindeck.lab.training.running.job_pythons import JobPython
 from traindeck.lab.training.running.process_group import ProcessGroup
@@ -180,6 +180,8 @@ class JobProcesses:
         self._started: list[tuple[Rank, subprocess.Popen[bytes]]] = []
         self._workers: list[_Worker] = []
         self._card_logs: list[CardLog] = []
+        self._cut: set[Path] = set()
+        self._max_log_bytes = work.timing.max_log_bytes
         self._full_disk: Exceeded | None = None
         self._next_disk_look = 0.0
         self._was_refused = False
@@ -226,9 +228,7 @@ class JobProcesses:
         """Carry the logs on; the processes that have ended: their tasks and exit codes."""
         for card_log in self._card_logs:
             card_log.pass_on()
-            cut(card_log.path, self._work.timing.max_log_bytes)
-        for task in self._work.form.tasks:
-            cut(self._work.sandbox.log(task), self._work.timing.max_log_bytes)
+        self._cut_logs()
         return [
             (self._work.form.tasks[rank.node], _exit_code(code))
             for rank, process in self._started
@@ -241,6 +241,14 @@ class JobProcesses:
             process.poll()
         for card_log in self._card_logs:
             card_log.pass_on(is_last=True)
+        self._cut_logs(is_over=True)
+        for path in self._cut:
+            add_service_line(path, "the log reached its limit: what follows here was cut", self._max_log_bytes)
+
+    def _cut_logs(self, *, is_over: bool = False) -> None:
+        logs = [card_log.path for card_log in self._card_logs]
+        logs += [self._work.sandbox.log(task) for task in self._work.form.tasks]
+        self._cut |= {path for path in logs if cut(path, self._max_log_bytes, is_over=is_over)}
 
     def sample(self) -> Exceeded | None:
         """Look at what the workers use; the first limit that one of them exceeds."""

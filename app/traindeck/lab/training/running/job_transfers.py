@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from traindeck.lab.training.running.job_files import (
     fetch,
 )
 from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
-from traindeck.lab.training.running.job_outputs import OutputFolders
+from traindeck.lab.training.running.job_outputs import OutputFolders, Progress
 from traindeck.lab.training.running.job_pythons import JobPython
 from traindeck.lab.training.running.packages import REQUIREMENTS, PackagesError, package_sources
 from traindeck.lab.training.running.process_tree import exit_code
@@ -232,14 +233,20 @@ class Delivery:
         for name, folders in self._outputs.items():
             began = time.monotonic()
             self._tell(events.OUTPUT_UPLOAD_STARTED.of(task=task, name=name, target=folders.target))
+            progress = Progress(partial(self._say_progress, name), self._work.timing.progress_s)
             try:
-                folders.send_changes(keep_going)
+                folders.send_changes(keep_going, progress)
             except (TransferError, GivenUpError) as error:
                 unsent = events.OUTPUT_NOT_UPLOADED.of(task=task, name=name, cause=error)
                 self._tell(unsent, level="Error")
             else:
                 self._tell(events.OUTPUT_UPLOADED.of(task=task, name=name, seconds=time.monotonic() - began))
         return unsent
+
+    def _say_progress(self, name: str, files: int, of_files: int, size_bytes: int) -> None:
+        with suppress(OSError):  # a full disk must not end the upload
+            said = f"uploading the output {name}: {files} of {of_files} files, {size_bytes / 1_000_000:.1f} MB"
+            self._work.say(self._form.tasks[0], said)
 
     def send_logs(self) -> None:
         if self._form.log is None:

@@ -49,7 +49,8 @@ class _Every:
 class JobRun:
     """The life of one job, on a thread of its own."""
 
-    def __init__(self, work: Work, on_end: Callable[["JobRun"], None]) -> None:
+    def __init__(self, work: Work, on_end: Callable[["JobRun"], None], on_look: Callable[[], None]) -> None:
+        """`on_look` is called now and then while it runs."""
         self.id = work.id
         self.form = work.form
         self.priority = 1
@@ -60,10 +61,13 @@ class JobRun:
         self._records = work.records
         self._timing = work.timing
         self._on_end = on_end
+        self._on_look = on_look
         self._delivery = Delivery(work)
         self._processes = JobProcesses(work)
         self._preparation = Preparation(work, self._check_stop, self._processes.own)
         self._measured_at = 0.0
+        self._stopped_before: StopReason | None = None
+        self._delivery_end = 0.0
         self._last_lines: list[tuple[str, str]] = []
         self._stop_lock = threading.Lock()
         self._stop = threading.Event()
@@ -136,9 +140,12 @@ class JobRun:
         self._measure(is_last=True)
         if not all_gone:
             outcome = Outcome("Abnormal", "TerminatedFailed", events.NOT_STOPPED)
+        self._begin_delivery()
         self._delivery.wait()
-        unsent = self._delivery.send_outputs(self._check_lab) if self._processes.count else None
-        if unsent is not None and outcome.phase == "Completed":
+        unsent = self._delivery.send_outputs(self._check_delivery) if self._processes.count else None
+        if self._reason is StopReason.USER and self._stopped_before is None:
+            outcome = self._stopped()
+        elif unsent is not None and outcome.phase == "Completed":
             outcome = failed(self.form.tasks[0], unsent)
         self._say_goodbye(outcome)
         if unsent is None:
@@ -209,8 +216,10 @@ class JobRun:
                 self._records.move(self.id, "Terminating", only_from=("Running",))
                 self.request_stop(StopReason.TIME_LIMIT)
                 return Outcome("Terminated", "Terminated", limit_event)
-            if sample.is_due() and (exceeded := self._processes.sample()) is not None:
-                return self._over_limit(exceeded)
+            if sample.is_due():
+                self._on_look()
+                if (exceeded := self._processes.sample()) is not None:
+                    return self._over_limit(exceeded)
             if disk.is_due():
                 self._delivery.begin("disk", self._processes.look_at_disk)
             if metrics.is_due():
@@ -262,10 +271,17 @@ class JobRun:
         if self._reason is not None:
             raise StoppedError
 
-    def _check_lab(self) -> None:
-        ended_at = self._lab_ended_at
+    def _begin_delivery(self) -> None:
+        """From now on a stop ends the upload; one that came before lets it go on for a while."""
+        self._stopped_before = self._reason
+        self._delivery_end = time.monotonic() + self._timing.stop_upload_s
+
+    def _check_delivery(self) -> None:
+        ended_at, missing = self._lab_ended_at, f"what is missing is in {self._work.sandbox.root}"
         if ended_at is not None and time.monotonic() - ended_at > _LAB_END_UPLOAD_S:
-            raise GivenUpError(f"the Lab ended; what is missing is in {self._work.sandbox.root}")
+            raise GivenUpError(f"the Lab ended; {missing}")
+        if self._reason is StopReason.USER and (self._stopped_before is None or time.monotonic() > self._delivery_end):
+            raise GivenUpError(f"the job was stopped; {missing}")
 
     def _is_hurried(self) -> bool:
         return self._lab_ended_at is not None

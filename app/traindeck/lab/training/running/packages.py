@@ -47,7 +47,7 @@ class PackageEnvironments:
     def place(self, code: Path, base: PythonPlaces) -> Path:
         """Where the environment for `code` is or will be."""
         if not base.executable:
-            raise PackagesError(f"{', '.join(base.executables)} does not answer")
+            raise PackagesError(f"{', '.join(base.executables)} cannot be asked for its packages")
         return self._folder / _fingerprint(code, base)
 
     def install(self, environment: Path, base: PythonPlaces, run: Run) -> bool:

@@ -348,7 +348,9 @@ def test_outputs_that_cannot_go_fail_a_good_script_and_stay(jobs: Jobs) -> None:
     )
     jobs.lab.objects.create_bucket("other-bucket", jobs.lab.account.domain_id)
     output = {"name": "train_url", "remote": {"obs": {"obs_url": "obs://other-bucket/out/"}}}
-    job = jobs.create(job_body(algorithm__outputs=[output], spec__log_export_path={"obs_url": "obs://other-bucket/log"}))
+    job = jobs.create(
+        job_body(algorithm__outputs=[output], spec__log_export_path={"obs_url": "obs://other-bucket/log"})
+    )
     job_id = job["metadata"]["id"]
     folder = jobs.places(job_id).mount / "outputs/train_url_0"
     wait_for(lambda: "up" in jobs.log(job_id))

@@ -46,7 +46,7 @@ def _parts(request: ObsRequest, sizes: Sequence[int]) -> str:
     page = list(enumerate(sizes, start=1))[marker : marker + min(most, _MOST_PARTS)]
     last = page[-1][0] if page else marker
     numbers = elements(
-        TotalPartsCount=len(sizes), PartNumberMarker=marker, NextPartNumberMarker=last, MaxParts=most,
+        PartsCount=len(sizes), PartNumberMarker=marker, NextPartNumberMarker=last, MaxParts=most,
         IsTruncated=last < len(sizes),
     )  # fmt: skip
     rows = "".join(f"<Part>{elements(PartNumber=number, Size=size)}</Part>" for number, size in page)

@@ -2,9 +2,9 @@
 
     python -I -S enter_container.py < PLAN
 
-The plan is JSON. Works with Python 3.7 and later on Linux, for an ordinary user who may have namespaces. Where the
-container has process numbers of its own, this process stays outside and ends as the command did; otherwise it becomes
-the command and keeps its number.
+The plan is JSON. Works with Python 3.7 and later on Linux, for an ordinary user who may have namespaces, and for root,
+who names another user that the command runs as. Where the container has process numbers of its own, this process stays
+outside and ends as the command did; otherwise it becomes the command and keeps its number.
 """
 
 import contextlib
@@ -46,6 +46,13 @@ LANDLOCK_VERSION = 1
 LANDLOCK_WITH_SCOPES = 6
 SCOPE_ABSTRACT_SOCKETS = 1
 SCOPE_SIGNALS = 2
+# What container runtimes close of the kernel: that tells of the whole computer, or changes it.
+HIDDEN_OF_KERNEL = (
+    "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/kmsg", "/proc/latency_stats",
+    "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/firmware",
+    "/sys/devices/virtual/powercap",
+)  # fmt: skip
+UNCHANGED_OF_KERNEL = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 ASKED_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 NO_SUCH_COMMAND = 127
@@ -76,11 +83,15 @@ def write(path, text):
 
 def enter_namespaces(plan):
     user, group = os.getuid(), os.getgid()
-    kinds = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC
-    checked(libc.unshare(kinds | (CLONE_NEWPID if plan["own_processes"] else 0)), "unshare")
-    write("/proc/self/setgroups", "deny")
-    write("/proc/self/uid_map", "%d %d 1" % (user, user))
-    write("/proc/self/gid_map", "%d %d 1" % (group, group))
+    kinds = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | (CLONE_NEWPID if plan["own_processes"] else 0)
+    if plan["user"] is None:
+        checked(libc.unshare(kinds | CLONE_NEWUSER), "unshare")
+        write("/proc/self/setgroups", "deny")
+        write("/proc/self/uid_map", "%d %d 1" % (user, user))
+        write("/proc/self/gid_map", "%d %d 1" % (group, group))
+    else:
+        checked(libc.unshare(kinds), "unshare")
+        os.umask(0o022)  # the other user goes through the folders made here
     name = plan["host"].encode("ascii")
     checked(libc.sethostname(name, ctypes.c_size_t(len(name))), "sethostname")
 
@@ -178,6 +189,7 @@ def build(plan):
         mount("proc", ground + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     else:
         bind(ground, (), "/proc", "/proc")
+    close_kernel(ground)
     owned = [path for kind, _, path in plan["layers"] if kind == "own"]
     for kind, source, path in plan["layers"]:
         put(ground, owned, kind, source, path)
@@ -194,6 +206,19 @@ def build_devices(ground, devices):
     os.symlink("pts/ptmx", ground + "/dev/ptmx")
     for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         os.symlink("/proc/self/fd" + target, ground + "/dev/" + name)
+
+
+def close_kernel(ground):
+    for path in HIDDEN_OF_KERNEL:
+        if os.path.isdir(ground + path):
+            mount("tmpfs", ground + path, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "mode=755")
+        elif os.path.exists(ground + path):
+            mount("/dev/null", ground + path, None, MS_BIND)
+    for path in UNCHANGED_OF_KERNEL:
+        if os.path.exists(ground + path):
+            mount(ground + path, ground + path, None, MS_BIND | MS_REC)
+            flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
+            mount(None, ground + path, None, flags)
 
 
 def close_for_writing(ground, owned):
@@ -230,10 +255,14 @@ def move_in(ground):
 # What leads out of the container past its folders
 
 
-def drop_rights():
+def drop_rights(user):
     """Root's power over the namespace would take the covers away again."""
     for capability in range(64):
         prctl(PR_CAPBSET_DROP, capability)
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     checked(prctl(PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
 
 
@@ -258,7 +287,7 @@ def keep_inside():
 
 def become(plan):
     """The command takes the place of this process."""
-    drop_rights()
+    drop_rights(plan["user"])
     keep_inside()
     for number in (*ASKED_TO_END, *IGNORED_BY_PYTHON):
         signal.signal(number, signal.SIG_DFL)
@@ -279,13 +308,39 @@ def exit_code(process):
             return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def forked(work):
+def forked(work, wait=exit_code):
     """The exit code of a child that does this."""
     child = os.fork()
     if child:
-        return exit_code(child)
+        return wait(child)
     work()
     os._exit(0)
+
+
+def with_output(work, user):
+    """As `forked`, its output carried to ours: a script that opens /dev/stdout anew must not empty the log."""
+    reading, writing = os.pipe()
+    if user is not None:
+        os.fchown(writing, user, user)
+
+    def connected():
+        for number in (1, 2):
+            os.dup2(writing, number)
+        os.close(reading)
+        os.close(writing)
+        work()
+
+    def carried(child):
+        os.close(writing)
+        while True:
+            data = os.read(reading, 1 << 16)
+            if not data:
+                return exit_code(child)
+            with contextlib.suppress(OSError):  # a full disk must not stop what writes
+                while data:
+                    data = data[os.write(1, data) :]
+
+    return forked(connected, carried)
 
 
 def main():
@@ -314,7 +369,8 @@ def main():
     # The command hears for itself that it is asked to end.
     for number in ASKED_TO_END:
         signal.signal(number, signal.SIG_IGN)
-    os._exit(forked(first_process))
+    is_log = os.path.sameopenfile(1, 2)
+    os._exit(with_output(first_process, plan["user"]) if is_log else forked(first_process))
 
 
 main()

@@ -331,3 +331,32 @@ def is_open(sock: socket.socket) -> bool:
         return True
     except ConnectionError:
         return False
+
+
+def half_closed(address: str, *pieces: bytes) -> bytes:
+    """What comes back, to the end, when nothing more will be sent."""
+    host = urlsplit(address)
+    with socket.create_connection((host.hostname or "", host.port or 0), PATIENT_S) as line:
+        for piece in pieces:
+            line.sendall(piece)
+        line.shutdown(socket.SHUT_WR)
+        said = b""
+        while data := line.recv(65536):
+            said += data
+        return said
+
+
+def test_a_client_that_says_it_has_nothing_more_to_say_is_answered(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with LabProcess(tmp_path / "lab") as lab:
+        head = b"GET /lab/status HTTP/1.1\r\nHost: " + urlsplit(lab.modelarts).netloc.encode() + b"\r\n\r\n"
+        assert half_closed(lab.modelarts, head).startswith(b"HTTP/1.1 200")
+        host = b"Host: " + urlsplit(lab.obs).netloc.encode() + b"\r\n"
+        listed = half_closed(lab.obs, b"GET / HTTP/1.1\r\n" + host + b"\r\n")
+        assert listed.startswith(b"HTTP/1.1 403") and listed.endswith(b"</Error>")
+        body = half_closed(lab.obs, b"PUT /x/y HTTP/1.1\r\n" + host + b"Content-Length: 3\r\n\r\n", b"abc")
+        assert body.startswith(b"HTTP/1.1 404") and b"NoSuchBucket" in body
+        # Of a request that is cut short nothing can come any more, and nobody waits for it.
+        assert half_closed(lab.obs, b"PUT /x/y HTTP/1.1\r\n" + host + b"Content-Length: 30\r\n\r\n", b"abc") == b""
+        assert half_closed(lab.obs) == b""
+    assert time.monotonic() - began < Bounds().stall_s

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from traindeck.domain.jobs.job import Isolation
 from traindeck.domain.texts import CHINESE, spoken
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.services.http.calls import load
@@ -27,12 +29,19 @@ class LabPythons:
 
     def _asked(self, version: str) -> LabPython:
         # In the worker: it brings much of the Lab along.
-        load("traindeck.lab.training.catalogue", "traindeck.lab.training.running.interpreters")
+        load(
+            "traindeck.lab.training.catalogue",
+            "traindeck.lab.training.running.containers",
+            "traindeck.lab.training.running.interpreters",
+        )
         from traindeck.lab.training.catalogue import Engine
+        from traindeck.lab.training.running.containers import Containers
         from traindeck.lab.training.running.interpreters import Interpreters
 
         (row,) = Interpreters(self._root, self._usual).checked([Engine(id=version, version=version)])
         if row.problem is None:
-            return LabPython(str(row.python or ""), row.version)
+            python, root = row.python, Path(os.path.realpath(self._root))
+            isolation = Containers(root).isolation(python) if python is not None and root.is_dir() else ""
+            return LabPython(str(python or ""), row.version, isolation=Isolation(isolation))
         problem = row.problem.chinese if spoken() == CHINESE else row.problem.english
         return LabPython(str(row.python or ""), row.version, problem)

@@ -14,6 +14,7 @@ from aiohttp import web
 
 _BACKLOG = 128
 _LOOKS = 4
+_BEGIN_S = 0.05
 _Request = TypeVar("_Request", bound=web.BaseRequest)
 Handler = Callable[[_Request], Awaitable[web.StreamResponse]]
 
@@ -52,13 +53,19 @@ class Connections:
         # Accepted in this round of the loop, and among those of the server in the next.
         self._new: set[web.RequestHandler] = set()
         self._marks: dict[web.RequestHandler, tuple[_Mark, float]] = {}
+        # Their clients have said all they will say, and wait for the answer.
+        self._half_closed: set[web.RequestHandler] = set()
 
     async def serve(self, http: _Request, handler: Handler[_Request]) -> web.StreamResponse:
         protocol = http.protocol
         self._busy[protocol] = http
         try:
-            return await handler(http)
+            response = await handler(http)
+            if protocol in self._half_closed:
+                response.force_close()  # no other request can follow
+            return response
         finally:
+            self._half_closed.discard(protocol)
             del self._busy[protocol]
             self._last_used[protocol] = next(self._turns)
 
@@ -127,7 +134,41 @@ class Connections:
         made = self._server()
         self._new.add(made)
         asyncio.get_running_loop().call_soon(self._new.discard, made)
-        return made
+        return _Listener(made, self._keeps_open)
+
+    def _keeps_open(self, protocol: web.RequestHandler) -> bool:
+        """Whether a client that sends nothing more is owed an answer; its last request may not be begun yet."""
+        http = self._busy.get(protocol)
+        if http is None:
+            asyncio.get_running_loop().call_later(_BEGIN_S, self._close_unless_owed, protocol)
+            return True
+        if http.content.is_eof():
+            self._half_closed.add(protocol)
+            return True
+        return False
+
+    def _close_unless_owed(self, protocol: web.RequestHandler) -> None:
+        http = self._busy.get(protocol)
+        if http is not None and http.content.is_eof():
+            self._half_closed.add(protocol)
+        elif protocol.transport:
+            protocol.transport.close()  # what is already written still goes out
+
+
+class _Listener(asyncio.Protocol):
+    """Passes everything on to a handler of requests, which would close at once when a client closes its own half."""
+
+    def __init__(self, inner: web.RequestHandler, keeps_open: Callable[[web.RequestHandler], bool]) -> None:
+        self._inner = inner
+        self._keeps_open = keeps_open
+        self.data_received = inner.data_received  # type: ignore[method-assign]
+        self.pause_writing = inner.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = inner.resume_writing  # type: ignore[method-assign]
+        self.connection_lost = inner.connection_lost  # type: ignore[method-assign]
+        self.connection_made = inner.connection_made  # type: ignore[method-assign]
+
+    def eof_received(self) -> bool:
+        return self._keeps_open(self._inner)
 
 
 class _Refused(asyncio.Protocol):

@@ -346,3 +346,34 @@ def test_uploads_are_listed_with_their_owner(lab: LabProcess, s3: Any, bucket: s
     parts = guest.list_parts(Bucket=bucket, Key="k", UploadId=uploads[other.domain_id])
     assert (parts["Owner"]["ID"], parts["Initiator"]["ID"]) == (other.domain_id, other.domain_id)
     guest.close()
+
+
+def test_the_attributes_of_an_object_are_told_as_asked(s3: Any, bucket: str) -> None:
+    everything = ["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"]
+    s3.put_object(Bucket=bucket, Key="small", Body=b"small", ChecksumAlgorithm="SHA256")
+    told = s3.get_object_attributes(Bucket=bucket, Key="small", ObjectAttributes=everything)
+    assert told["ETag"] == s3.head_object(Bucket=bucket, Key="small")["ETag"].strip('"')
+    assert (told["ObjectSize"], told["StorageClass"], "ObjectParts" in told) == (5, "STANDARD", False)
+    assert told["Checksum"] == {"ChecksumSHA256": checksum("SHA256", b"small"), "ChecksumType": "FULL_OBJECT"}
+    assert told["LastModified"] == s3.head_object(Bucket=bucket, Key="small")["LastModified"]
+    only = s3.get_object_attributes(Bucket=bucket, Key="small", ObjectAttributes=["ObjectSize"])
+    assert set(only) - {"ResponseMetadata", "LastModified"} == {"ObjectSize"}
+
+    at = {"Bucket": bucket, "Key": "large"}
+    at |= {"UploadId": s3.create_multipart_upload(**at)["UploadId"]}
+    tags = [s3.upload_part(**at, PartNumber=number, Body=piece)["ETag"] for number, piece in enumerate(PIECES, 1)]
+    rows = [{"PartNumber": number, "ETag": tag} for number, tag in enumerate(tags, 1)]
+    s3.complete_multipart_upload(**at, MultipartUpload={"Parts": rows})
+    parts = s3.get_object_attributes(Bucket=bucket, Key="large", ObjectAttributes=everything, MaxParts=1)["ObjectParts"]
+    assert (parts["TotalPartsCount"], parts["IsTruncated"], parts["NextPartNumberMarker"]) == (2, True, 1)
+    more = {"MaxParts": 1, "PartNumberMarker": 1}
+    rest = s3.get_object_attributes(Bucket=bucket, Key="large", ObjectAttributes=["ObjectParts"], **more)
+    assert rest["ObjectParts"]["IsTruncated"] is False
+    sizes = [part["Size"] for page in (parts, rest["ObjectParts"]) for part in page["Parts"]]
+    assert sizes == list(map(len, PIECES))
+
+    for wrong in ({"Key": "none", "ObjectAttributes": ["ETag"]}, {"Key": "small", "ObjectAttributes": ["Age"]}):
+        with pytest.raises(ClientError) as refused:
+            s3.get_object_attributes(Bucket=bucket, **wrong)
+        code = refused.value.response["Error"]["Code"]
+        assert code == ("NoSuchKey" if wrong["Key"] == "none" else "InvalidArgument")

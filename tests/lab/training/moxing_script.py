@@ -6,10 +6,14 @@ Written as the scripts of users are, for Python 3.7 and later.
 
 import csv
 import glob
+import io
 import logging
 import os
+import pickle
 import shutil
+import subprocess
 import sys
+import zipfile
 
 import moxing as mox
 
@@ -79,6 +83,61 @@ assert mox.file.read(s3 + "/logging.txt") == "first\n"
 logging.getLogger("x").warning("second")
 stream.close()
 assert mox.file.read(s3 + "/logging.txt") == "first\nsecond\n"
+
+# A file that no variable holds, and one that is left open, behave as Python's own
+mox.file.write(s3 + "/held.txt", "one\ntwo\nthree")
+assert mox.file.File(s3 + "/held.txt").read() == "one\ntwo\nthree"
+assert mox.file.File(s3 + "/held.txt").read(3) == "one"
+assert mox.file.File(s3 + "/held.txt", "rb").readlines() == [b"one\n", b"two\n", b"three"]
+assert [line for line in mox.file.File(s3 + "/held.txt")] == ["one\n", "two\n", "three"]
+assert mox.file.File(s3 + "/held.txt").readline() == "one\n"
+assert next(mox.file.File(s3 + "/held.txt")) == "one\n"
+assert mox.file.File(s3 + "/held.txt", "rb").readinto(bytearray(3)) == 3
+mox.file.File(s3 + "/held.txt", "a").write("!")
+assert mox.file.read(s3 + "/held.txt").endswith("three!")
+with mox.file.File(s3 + "/gbk.txt", "w", encoding="gbk", newline="") as f:
+    f.write("你好\r\n")
+    f.flush()
+    assert mox.file.read(s3 + "/gbk.txt", binary=True) == "你好\r\n".encode("gbk")
+    assert (f.name, f.mode, f.encoding, f.closed) == (s3 + "/gbk.txt", "w", "gbk", False)
+assert f.closed and raises(ValueError, f.read) and raises(ValueError, f.write, "x")
+assert mox.file.File(s3 + "/gbk.txt", encoding="ascii", errors="replace", newline="").read().endswith("\r\n")
+with mox.file.File(s3 + "/ends.txt", "a+") as f:
+    f.write("first ")
+    f.seek(0)
+    f.write("last")
+    assert isinstance(f, io.IOBase) and f.tell() == 10
+assert mox.file.read(s3 + "/ends.txt") == "first last"
+with mox.file.File(s3 + "/below.bin", "wb") as f:  # as libraries do that take the number of a file
+    f.flush()
+    os.write(f.fileno(), b"below")
+    f.flush()
+    os.write(f.fileno(), b", twice")
+assert mox.file.read(s3 + "/below.bin", binary=True) == b"below, twice"
+with mox.file.File(s3 + "/pickled", "wb") as f:
+    pickle.dump({"a": 1}, f)
+with mox.file.File(s3 + "/pickled", "rb") as f:
+    assert pickle.load(f) == {"a": 1}
+with mox.file.File(s3 + "/pack.zip", "wb") as f, zipfile.ZipFile(f, "w") as archive:
+    archive.writestr("name", "inside")
+with mox.file.File(s3 + "/pack.zip", "rb") as f, zipfile.ZipFile(f) as archive:
+    assert archive.read("name") == b"inside"
+with mox.file.File(s3 + "/held.txt", "rb") as f, io.TextIOWrapper(f, "utf-8") as text:
+    assert text.readline() == "one\n"
+left = "import moxing as mox, sys; f = mox.file.File(sys.argv[1], 'w'); f.write('left open')"
+subprocess.run([sys.executable, "-c", left, s3 + "/left.txt"], check=True)
+assert mox.file.read(s3 + "/left.txt") == "left open"
+if hasattr(os, "fork"):
+    with mox.file.File(s3 + "/forked.txt", "w") as f:
+        f.write("of the parent")
+        f.flush()
+        child = os.fork()
+        if not child:
+            del f
+            os._exit(0)
+        os.waitpid(child, 0)
+        f.write("!")
+    assert mox.file.read(s3 + "/forked.txt") == "of the parent!"
 
 # Every documented mode, in OBS as on the disk
 for place in (s3 + "/modes", os.path.join(here, "modes")):
@@ -171,7 +230,12 @@ assert sorted(mox.file.list_directory(local, recursive=True)) == sorted(
 with open(os.path.join(local, "日 本+%&.txt"), encoding="utf-8") as f:
     assert f.read() == "日 本+%&.txt"
 mox.file.copy_parallel(local, s3 + "/back/", threads=4, is_processing=False)
+assert sorted(mox.file.list_directory(s3 + "/back", True)) == sorted(mox.file.list_directory(s3 + "/dir", True))
 mox.file.copy_parallel(s3 + "/back", s3 + "//again/")
+assert mox.file.is_directory(s3 + "/again/made")
+os.makedirs(os.path.join(here, "nothing"))
+mox.file.copy_parallel(os.path.join(here, "nothing"), s3 + "/nothing")
+assert mox.file.is_directory(s3 + "/nothing") and mox.file.list_directory(s3 + "/nothing") == []
 assert mox.file.read(s3 + "/again/sub_0/w.jpg") == "sub_0/w.jpg"
 mox.file.copy_parallel(local, s3 + "/some", file_list=["x.jpg", "sub_0/w.jpg"])
 assert sorted(mox.file.list_directory(s3 + "/some", True, skip_dir=True)) == ["sub_0/w.jpg", "x.jpg"]
@@ -224,6 +288,10 @@ with open(s3 + "/hello.txt", "w") as f:
     f.write("hello")
 with open(s3 + "/hello.txt", encoding="utf-8") as f:
     assert f.read() == "hello"
+assert open(s3 + "/hello.txt").read() == "hello" and list(open(s3 + "/hello.txt")) == ["hello"]
+with open(s3 + "/rows.csv", "w", newline="") as f:
+    csv.writer(f).writerow(["a", "b"])
+assert open(s3 + "/rows.csv", "rb").read() == b"a,b\r\n"
 with open(os.path.join(here, "a.txt"), "rb") as f:
     assert f.read().startswith(b"Hello")
 assert os.path.exists(s3 + "/hello.txt") and os.path.isfile(s3 + "/hello.txt") and os.path.isdir(s3 + "/dir")
@@ -254,9 +322,25 @@ assert not os.path.exists(os.path.join(here, "tree"))
 mox.file.shift("mox", "os")
 assert os.listdir is own
 
+# What the job is, as scripts ask for it
+assert (mox.get_flag("num_gpus"), mox.get_flag(flag_name="job_name"), mox.get_flag("unknown")) == (8, "worker", None)
+assert mox.get_flag("worker_hosts").split(",") == ["host-0", "host-1"] and mox.get_flag("task_index") == 1
+mox.set_flag("checkpoint_exclude_patterns", "global_step")
+assert mox.get_flag("checkpoint_exclude_patterns") == "global_step"
+sys.argv += ["--batch_size=32", "--name", "x", "--lr=0.1"]
+assert [mox.get_flag(name) for name in ("batch_size", "name", "lr")] == [32, "x", 0.1]
+
 # What older scripts write
 import moxing.tensorflow as old_mox  # noqa: E402
+import moxing.pytorch as torch_mox  # noqa: E402
 from moxing.framework import file as framework_file  # noqa: E402
+from moxing.framework.file import file_io  # noqa: E402
+from moxing.framework.util import compat, runtime  # noqa: E402
+
+file_io._LARGE_FILE_METHOD = 1
+runtime.reset_logger(logging.WARNING)
+assert compat.as_str(b"text") == "text" and file_io.exists(s3 + "/dir")
+assert torch_mox.get_flag("batch_size") == old_mox.get_flag("batch_size") == 32
 
 assert old_mox.file is framework_file is mox.file
 print("ALL GOOD")

@@ -1,10 +1,12 @@
 """What a job finds beside its own folders: the Python its user named, wherever that is, and nothing its links say."""
 
+import ast
 import json
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +185,7 @@ def test_what_is_shown_below_the_jobs_own_is_not_laid_through_its_links(
     containers, means = Containers(tmp_path / "root"), Means(found, own_processes=True)
     layers: list[Layer] = containers.layers(Path(BASE))
     layers += [("show", str(shown), "/cache/shown/deep"), ("show", str(shown / "file"), "/cache/one/file")]
-    box = Box(places, "worker-0", "127.0.0.1 localhost\n", "/", layers, {"PATH": os.environ["PATH"]})
+    box = Box(places, "worker-0", {"hosts": "127.0.0.1 localhost\n"}, "/", layers, {"PATH": os.environ["PATH"]})
 
     def run(script: str) -> subprocess.CompletedProcess[bytes]:
         command, plan = containers.command(means, Path(BASE), box, ("/bin/sh", "-c", script))
@@ -227,4 +229,80 @@ def test_an_output_that_became_a_link_is_not_looked_through_outside(tmp_path: Pa
     (places.cache / "out" / "sub").mkdir(parents=True)
     (places.cache / "out" / "sub" / "file").write_text("inside", encoding="utf-8")
     (places.cache / "out" / "away").symlink_to(tmp_path / "outside")
-    assert dict(folders_of(places, root)) == {root: [], root / "sub": ["file"]}
+    assert {folder: names for folder, _, names in folders_of(places, root)} == {root: [], root / "sub": ["file"]}
+
+
+CLOSED = """
+import os, pwd, sys
+def tried(call, *args):
+    try:
+        return call(*args)
+    except OSError as error:
+        return type(error).__name__
+def text(path):
+    with open(path, "rb") as file:
+        return file.read(100)
+print("SECRETS", [tried(text, path) for path in ("/etc/shadow", "/proc/kcore", "/proc/timer_list", "/proc/keys")])
+print("CHANGED", [tried(open, path, "w") for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger")])
+print("ME", os.getuid(), pwd.getpwuid(os.getuid()).pw_name, os.environ["USER"], tried(text, "/proc/1/environ"))
+os.system("echo from the shell > /dev/stdout; echo once more > /dev/stderr")
+out = sys.argv[1].partition("=")[2]
+os.makedirs(out + "/deep", mode=0o700)
+with open(out + "/deep/file", "w") as file:
+    file.write("kept")
+os.chmod(out + "/deep/file", 0o400)
+"""
+
+
+@needs_containers
+def test_a_job_neither_reads_nor_changes_what_belongs_to_the_system(jobs: Jobs) -> None:
+    jobs.script(CLOSED)
+    job = jobs.run(job_body(algorithm__outputs=[channel("train_url", "out/")]))
+    job_id = job["metadata"]["id"]
+    log = jobs.log(job_id)
+    assert job["status"]["phase"] == "Completed", log
+    rows = {line.partition(" ")[0]: line.partition(" ")[2] for line in log.splitlines()}
+    for answer in ast.literal_eval(rows["SECRETS"]):
+        assert answer in (b"", "PermissionError", "FileNotFoundError", "OSError")
+    for answer in ast.literal_eval(rows["CHANGED"]):
+        assert answer in ("PermissionError", "FileNotFoundError", "OSError")
+    # What was printed before a script opened its output by name is still there.
+    assert "from the shell" in log and "once more" in log and "is being prepared" in log
+    assert jobs.lab.get("out/deep/file") == b"kept"
+    user, name, variable, environ = rows["ME"].split(" ", 3)
+    isolation = job["metadata"]["annotations"]["lab/isolation"]
+    if os.geteuid() == 0 and user != "0":
+        assert (name, variable, environ) == ("ma-user", "ma-user", "PermissionError")
+    assert isolation != "full" or user != "0"
+    assert not (jobs.lab.root / "jobs" / job_id / "worker-0").exists()
+    # What is said before the next job is what there was.
+    assert Containers(jobs.lab.root).isolation(Path(BASE)) == isolation
+
+
+def test_isolation_is_full_only_where_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = Means("unshare", own_processes=True, own_sockets=True)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert everything.isolation == "full"
+    assert replace(everything, own_processes=False).isolation == "partial"
+    assert replace(everything, own_sockets=False).isolation == "partial"
+    assert replace(everything, tool="").isolation == "none"
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert everything.isolation == "partial"
+    assert replace(everything, user=1000).isolation == "full"
+
+
+@needs_containers
+def test_a_change_of_the_system_is_noticed_before_it_is_said_how_jobs_are_isolated(tmp_path: Path) -> None:
+    containers = Containers(tmp_path)
+    found = containers.isolation(Path(BASE))
+    assert found == containers.means(Path(BASE)).isolation
+    notes = tmp_path / "isolation.json"
+    noted = json.loads(notes.read_bytes())
+    noted[BASE][-1] = "as noted"
+    notes.write_text(json.dumps(noted), encoding="utf-8")
+    assert Containers(tmp_path).isolation(Path(BASE)) == "as noted"
+    noted[BASE][0] = "another start of the computer"
+    notes.write_text(json.dumps(noted), encoding="utf-8")
+    assert Containers(tmp_path).isolation(Path(BASE)) == found
+    notes.write_text("[", encoding="utf-8")
+    assert Containers(tmp_path).isolation(Path(BASE)) == found

@@ -52,6 +52,10 @@ def test_every_operation_means_what_its_documentation_says(
         "S3_ENDPOINT": lab.obs.partition("://")[2],
         "ACCESS_KEY_ID": lab.access_key,
         "SECRET_ACCESS_KEY": lab.secret_key,
+        "MA_NUM_GPUS": "8",
+        "MA_TASK_NAME": "worker",
+        "VC_TASK_INDEX": "1",
+        "VC_WORKER_HOSTS": "host-0,host-1",
     }
     run = subprocess.run(
         [python, "-W", "error", str(SCRIPT), place, scheme, str(tmp_path)],

@@ -13,7 +13,7 @@ import pytest
 
 from support.lab_app import Jobs, are_gone, job_body, processes_of, wait_for
 
-SHOW = "import sys, tiny_pack; print('TINY', tiny_pack.VERSION, sys.prefix)"
+SHOW = "import tiny_pack; print('TINY', tiny_pack.VERSION, tiny_pack.__file__)"
 
 
 def wheel(version: str) -> tuple[str, bytes]:
@@ -61,14 +61,14 @@ def test_a_wheel_beside_the_requirements_is_installed_and_kept(jobs: Jobs) -> No
     job_id = job["metadata"]["id"]
     assert job["status"]["phase"] == "Completed", jobs.log(job_id)
     assert line_of(jobs, job_id, "TINY") == line_of(jobs, job_id, "TINY", "worker-1")
-    _, version, prefix = line_of(jobs, job_id, "TINY").split()
+    _, version, place = line_of(jobs, job_id, "TINY").split()
     assert version == "1.0"
-    assert Path(prefix).parent == jobs.lab.root / "environments"
+    assert Path(place).is_relative_to(jobs.lab.root / "environments")
     assert "Successfully installed tiny-pack-1.0" in jobs.log(job_id)
     assert "packages were installed" in jobs.messages(job_id)
 
     again = jobs.run(job_body("again"))["metadata"]["id"]
-    assert line_of(jobs, again, "TINY").split()[2] == prefix
+    assert line_of(jobs, again, "TINY").split()[2] == place
     assert "used again" in jobs.messages(again)
     assert "Successfully installed" not in jobs.log(again)
 
@@ -76,7 +76,7 @@ def test_a_wheel_beside_the_requirements_is_installed_and_kept(jobs: Jobs) -> No
     with_wheel(jobs, "2.0", "tiny-pack==2.0\n")
     other = jobs.run(job_body("other"))["metadata"]["id"]
     assert line_of(jobs, other, "TINY").split()[1] == "2.0"
-    assert line_of(jobs, other, "TINY").split()[2] != prefix
+    assert line_of(jobs, other, "TINY").split()[2] != place
 
 
 def test_packages_that_cannot_be_had_fail_the_job_clearly(jobs: Jobs) -> None:

@@ -134,3 +134,16 @@ def test_settings_that_are_wrong_are_told_and_do_not_stop_the_lab(tmp_path: Path
         job = jobs.run(job_body())
         assert job["status"]["secondary_phase"] == "CreateFailed"
         assert text.split()[0] in jobs.messages(job["metadata"]["id"], level="Error")
+
+
+def test_the_number_of_jobs_at_once_takes_effect_while_they_wait(tmp_path: Path) -> None:
+    with jobs_in(tmp_path / "lab", settings="parallel_jobs = 1\n") as jobs:
+        jobs.script(PATIENT)
+        first, second = (start(jobs, name) for name in ("first", "second"))
+        wait_for(lambda: "up" in jobs.log(first))
+        assert jobs.phase(second) == "Pending"
+        (jobs.lab.root / "lab.toml").write_text("parallel_jobs = 2\n", encoding="utf-8")
+        wait_for(lambda: "up" in jobs.log(second))
+        assert jobs.phase(first) == "Running"
+        for job_id in (first, second):
+            finish(jobs, job_id)

@@ -19,6 +19,15 @@ JOBS: dict[str, tuple[dict[str, Any], str]] = {
     "a code folder that is no text": ({"algorithm__code_dir": 7}, "0104"),
     "tags that are texts": ({"metadata__tags": ["team"]}, "0104"),
     "too many tags": ({"metadata__tags": [{"key": f"k{number}", "value": ""} for number in range(21)]}, "2815"),
+    "a log path that is none": ({"spec__log_export_path": {"obs_url": "nonsense"}}, "2791"),
+    "a log path in a bucket that is not there": (
+        {"spec__log_export_path": {"obs_url": "/no-such-bucket/log/"}},
+        "2791",
+    ),
+    "an input in a bucket that is not there": (
+        {"algorithm__inputs": [{"name": "data", "remote": {"obs": {"obs_url": "/no-such-bucket/data/"}}}]},
+        "2791",
+    ),
     "no boolean": (
         {"algorithm__parameters": [{"name": "p", "value": "maybe", "constraint": {"type": "Boolean"}}]},
         "2825",

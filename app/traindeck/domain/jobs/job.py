@@ -118,8 +118,9 @@ class Isolation(StrEnum):
             )
         if self is Isolation.PARTIAL:
             return text(
-                "This job cannot read your files, but this computer does not allow it to be isolated from all "
-                "running programs: its code may end them, or reach a keyring that listens on an abstract socket."
+                "This job cannot read your files, but this computer does not allow it to be isolated completely: "
+                "its code may end running programs, reach a keyring that listens on an abstract socket, or, where "
+                "the Lab runs as root, read system files of root."
             )
         return None
 

@@ -65,7 +65,9 @@ COPY_HEADERS = (
 # What is said about an object that is there: how it is encrypted and locked stays.
 _STAYS = SERVICE_HEADERS | CUSTOMER_HEADERS | {"object-lock-mode", "object-lock-retain-until-date"}
 HEAD_HEADERS = (PUT_HEADERS - _STAYS) | {"metadata-directive"}
-DELETE_HEADERS = OF_EVERY_REQUEST | {"if-match-size", "if-match-last-modified-time"}
+# Some clients send it with every deletion. It opens what is locked in a mode that there is not here.
+BYPASS = frozenset({"bypass-governance-retention"})
+DELETE_HEADERS = OF_EVERY_REQUEST | BYPASS | {"if-match-size", "if-match-last-modified-time"}
 # Some clients send the key once more.
 COMPLETE_HEADERS = OF_EVERY_REQUEST | CUSTOMER_HEADERS | {"mp-object-size", "forbid-overwrite"}
 CREATE_HEADERS = (

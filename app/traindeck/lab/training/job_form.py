@@ -37,6 +37,7 @@ _NO_MOUNTS = (".", "/cache", "/home/ma-user/modelarts")
 _MAX_NFS = 8
 # Begins the name of a code directory that the image has already.
 _IN_IMAGE = "file://"
+_FULL_PATHS = ("/", "obs:/", "s3:/")
 _MAX_VARIABLES = 100
 _MAX_VARIABLE_NAME = 8192
 _MAX_VARIABLE_VALUE = 4096
@@ -133,6 +134,8 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
 
     parameters = [read_parameter(row) for row in list_in(algorithm, "parameters")]
     inputs = _channels(list_in(algorithm, "inputs"), "input")
+    for channel in inputs:
+        _check_bucket(channel.path, f"the input {channel.name}", buckets)
     outputs = _channels(list_in(algorithm, "outputs"), "output")
     check_names([parameter.name for parameter in parameters] + [channel.name for channel in (*inputs, *outputs)])
     check_values(parameters)
@@ -145,7 +148,7 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
         code, files = _code(code_url, buckets, code_entries)
         boot_file = None if is_own_launch else _boot_file(text_in(algorithm, "boot_file"), code, files)
     check_schedule_policy(object_in(spec, "schedule_policy"))
-    log_url = text_in(object_in(spec, "log_export_path"), "obs_url")
+    log = _log_folder(text_in(object_in(spec, "log_export_path"), "obs_url"), buckets)
     return JobForm(
         name=name,
         workspace_id=workspace_id,
@@ -161,7 +164,7 @@ def read_form(body: Mapping[str, Any], catalogue: Catalogue, buckets: OwnBuckets
         environments=_environments(object_in(algorithm, "environments")),
         local_code_dir=_folder_at_home(algorithm, "local_code_dir", "2857"),
         working_dir=_folder(algorithm, "working_dir", "2859"),
-        log=_obs_path(log_url, "log_export_path") if log_url else None,
+        log=log,
         stop_after_hours=_stop_after_hours(object_in(spec, "auto_stop")),
         volumes=_volumes(list_in(spec, "volumes")),
     )
@@ -335,6 +338,21 @@ def _stop_after_hours(given: Mapping[str, Any]) -> int | None:
 
 def _obs_path(url: str, place: str) -> ObsPath:
     return _parsed(url, "2791", f"the OBS path {url!r} of {place} is not valid")
+
+
+def _log_folder(url: str, buckets: OwnBuckets) -> ObsPath | None:
+    if not url:
+        return None
+    if not url.startswith(_FULL_PATHS):
+        raise RefusedError("2791", f"the OBS path {url!r} of log_export_path must begin with a slash or obs://")
+    path = _obs_path(url, "log_export_path")
+    _check_bucket(path, "log_export_path", buckets)
+    return path
+
+
+def _check_bucket(path: ObsPath, place: str, buckets: OwnBuckets) -> None:
+    if not buckets.has_bucket(path.bucket):
+        raise RefusedError("2791", f"the OBS path {path} of {place} is not valid: there is no such bucket")
 
 
 def _parsed(url: str, code: str, message: str) -> ObsPath:

@@ -152,6 +152,12 @@ PARTLY_ISOLATED = EventText(
     "部分隔离：作业看不到本机用户的文件，但此系统无法将其与所有运行中的程序隔离：作业可能结束这些程序，"
     "或访问监听抽象套接字的密钥环。",
 )
+RUNS_AS_ROOT = EventText(
+    "Partly isolated: this system does not let the job run as another user than root. It does not see the files of"
+    " users nor their passwords, but reads what else only root may read.",
+    "部分隔离：此系统不允许作业以 root 以外的用户运行。作业看不到用户的文件和密码，"
+    "但可以读取其他只有 root 才能读取的内容。",
+)
 NOT_ISOLATED = EventText(
     "Not isolated, for {reason}: the job can read the files and use the keyring of this computer's user.",
     "未隔离（{reason}）：作业可以读取本机用户的文件并使用其密钥环。",
@@ -169,6 +175,18 @@ SMALLER_COMPUTER = EventText(
 OUT_OF_MEMORY = EventText(
     "[{task}] The training process used more than {memory_gb} GB of memory and was killed.",
     "[{task}] 训练进程使用的内存超过 {memory_gb} GB，已被终止。",
+)
+DISK_FULL = EventText(
+    "[{task}] No space left on device: the training process wrote more than {disk_gb} GB and was killed.",
+    "[{task}] No space left on device：训练进程写入的数据超过 {disk_gb} GB，已被终止。",
+)
+TOO_MANY_PROCESSES = EventText(
+    "[{task}] The training process had more than {most} processes and was killed.",
+    "[{task}] 训练进程的进程数超过 {most} 个，已被终止。",
+)
+PROCESSES_REFUSED = EventText(
+    "[{task}] The limit of {most} processes and threads was reached: others could not be started.",
+    "[{task}] 进程和线程数达到上限 {most}，无法再启动新的进程或线程。",
 )
 PACKAGES_STARTED = EventText(
     "[{task}] Installing the packages of pip-requirements.txt.", "[{task}] 正在安装 pip-requirements.txt 中的软件包。"

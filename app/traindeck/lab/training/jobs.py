@@ -28,14 +28,12 @@ from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
 from traindeck.lab.training.job_records import STOPPABLE_PHASES, EventText, JobRecord, JobRecords
 from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
 from traindeck.lab.training.running.containers import Containers, Means
-from traindeck.lab.training.running.interpreters import (
-    Interpreters,
-    PackageEnvironments,
-)
+from traindeck.lab.training.running.interpreters import Interpreters
 from traindeck.lab.training.running.job_environment import ObsAccess
 from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
 from traindeck.lab.training.running.job_log import add_service_line, signed_link
 from traindeck.lab.training.running.job_outcome import StopReason, Timing, Work, hold, time_limit_s
+from traindeck.lab.training.running.packages import PackageEnvironments
 from traindeck.lab.training.running.process_tree import end_orphans
 from traindeck.lab.training.running.runner import JobRun
 from traindeck.lab.training.running.volumes import Mounts, mounts_of
@@ -46,7 +44,8 @@ from traindeck.runtime.resources import resource
 class JobQueue:
     """The order in which jobs get their turn; may be used from any thread."""
 
-    def __init__(self, parallel: int, faults: Faults) -> None:
+    def __init__(self, parallel: Callable[[], int], faults: Faults) -> None:
+        """`parallel`: how many run at once, as of now."""
         self._parallel = parallel
         self._faults = faults
         self._lock = threading.Lock()
@@ -77,7 +76,7 @@ class JobQueue:
             self._fill()
 
     def _fill(self) -> None:
-        while len(self._running) < self._parallel:
+        while self._waiting and len(self._running) < self._parallel():
             ready = [run for run in self._waiting if not run.held_by or not self._faults.is_in_force(run.held_by)]
             if not ready:
                 return
@@ -140,7 +139,7 @@ class JobService:
         self._interpreters = Interpreters(root, python)
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
-        self._queue = JobQueue(parallel_jobs or settings.parallel_jobs, self._faults)
+        self._queue = JobQueue(lambda: parallel_jobs or _settings(root).parallel_jobs, self._faults)
         self._faults.on_change(self._queue.look)
         self._is_ending = False
         self._database: TrainingDatabase | None = None
@@ -185,7 +184,8 @@ class JobService:
         experiment = self.experiments.of_job(account.project_id, form.workspace_id, reference)
         job_id = str(uuid.uuid4())
         python, means, obstacle = self._python(form)
-        sandbox = Sandbox(job_id, self._folder / job_id, is_mapped=obstacle is None, is_apart=bool(means.tool))
+        apart = {"is_mapped": obstacle is None, "is_apart": bool(means.tool)}
+        sandbox = Sandbox(job_id, self._folder / job_id, user=means.user, **apart)
         created = now_ms()
         job = JobRecord(
             id=job_id,
@@ -211,7 +211,7 @@ class JobService:
             timing=self.timing,
             mounts=self._mounts(account, form, sandbox, python, means),
         )
-        run = JobRun(work, self._queue.ended)
+        run = JobRun(work, self._queue.ended, self._queue.look)
         run.held_by = held_by
         run.limit_by_rule_s = time_limit_s(self._faults, form.flavor, self.timing.hour_s)
         run.priority = (job.document["spec"].get("schedule_policy") or {}).get("priority") or run.priority
@@ -314,7 +314,7 @@ class JobService:
         if not means.tool:
             warnings.append(events.NOT_ISOLATED.of(reason=means.reason))
         elif means.isolation == "partial":
-            warnings.append(events.PARTLY_ISOLATED)
+            warnings.append(events.RUNS_AS_ROOT if means.is_root else events.PARTLY_ISOLATED)
         else:
             work.tell(events.ISOLATED)
         if obstacle is not None:
@@ -358,6 +358,8 @@ class JobService:
             python = self._interpreters.for_engine(form.engine.id)
         except SettingsError as error:
             return error.reason, Means("", _NO_PYTHON), _NO_PYTHON
+        # Shims of version managers need the files of those, which jobs do not see.
+        python = Path(self._containers.places(python).executable or python)
         means = self._containers.means(python)
         if not _settings(self._root).container_paths:
             return python, means, _BY_SETTING

@@ -22,6 +22,7 @@ from support.work_bench import Bench
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import LAB
 from traindeck.domain.jobs.checks import CheckLevel, CheckReport
+from traindeck.domain.jobs.job import Isolation
 from traindeck.domain.jobs.job_spec import Channel
 from traindeck.services.jobs.checks.all_checks import ALL_CHECKS
 from traindeck.services.jobs.checks.job_checks import JobChecks
@@ -131,6 +132,12 @@ async def reports(bench: Bench, lab: LabProcess, way: Way, folder: Path) -> Asyn
     yield await checked(bench, large, LAB)
     broken = checks_of(bench, LabPython("/usr/bin/none", "", "it cannot be run"))
     yield await broken.check(BASE.spec(), code, LAB)
+    for isolation in (Isolation.FULL, Isolation.NONE):
+        told = checks_of(bench, LabPython("/usr/bin/python3", "3.11.2", isolation=isolation))
+        report = await told.check(BASE.spec(), code, LAB)
+        (one,) = (found for found in report.findings if found.check == "lab-isolation")
+        assert ("The job is isolated" in str(one.fact)) is (isolation is Isolation.FULL)
+        yield report
     yield await JobChecks(checks_of(bench).facts, bench.disk).check(BASE.spec(), code, LAB)
 
 

@@ -12,7 +12,7 @@ from traindeck.lab.obs.body_streams import Operations
 from traindeck.lab.obs.conditions import check_deletion
 from traindeck.lab.obs.documents import Node, child, children, parsed
 from traindeck.lab.obs.errors import InvalidArgument, MalformedXML, ObsError
-from traindeck.lab.obs.object_headers import OF_EVERY_REQUEST, check_headers, shown_class
+from traindeck.lab.obs.object_headers import BYPASS, OF_EVERY_REQUEST, check_headers, shown_class
 from traindeck.lab.obs.records import NO_TRAITS, NULL, BucketInfo, ObjectInfo
 from traindeck.lab.obs.request import (
     ObsRequest,
@@ -53,7 +53,7 @@ class Listings(Operations):
 
     async def delete(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("delete")
-        check_headers(request, OF_EVERY_REQUEST)
+        check_headers(request, OF_EVERY_REQUEST | BYPASS)
         bucket = self._store.bucket(request.bucket)
         # Only a policy tells one key from another.
         if bucket is None or "policy" not in bucket.settings:
@@ -157,8 +157,10 @@ def max_keys(query: Mapping[str, str], name: str = "max-keys") -> int:
         value = int(text)
     except ValueError as error:
         raise InvalidArgument(name, text) from error
-    # Zero asks for no entries; anything else outside the limits means a full page.
-    return value if 0 <= value <= MAX_PAGE else MAX_PAGE
+    if value < 0:
+        raise InvalidArgument(name, text, "Argument max-keys must be an integer between 0 and 2147483647")
+    # Zero asks for no entries; more than the limit means a full page.
+    return min(value, MAX_PAGE)
 
 
 def shown_by(request: ObsRequest) -> Callable[[str], str]:

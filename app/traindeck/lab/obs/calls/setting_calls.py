@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from email.utils import format_datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import Any
@@ -22,13 +23,16 @@ from traindeck.lab.obs.access import (
     stored_acl,
 )
 from traindeck.lab.obs.body_streams import Operations
+from traindeck.lab.obs.calls.object_attributes import attributes_xml
 from traindeck.lab.obs.documents import check_shape, child, children, inner, needed, parsed, texts
+from traindeck.lab.obs.encryption import reading_key
 from traindeck.lab.obs.errors import AccessDenied, InvalidRequest, MalformedXML, MethodNotAllowed, NoSuchKey, ObsError
 from traindeck.lab.obs.locks import SETTING, is_locking, prolonged, read_retention
 from traindeck.lab.obs.object_headers import GRANTS, check_headers, shown_class, storage_class
 from traindeck.lab.obs.policy import checked_policy, policy_of
 from traindeck.lab.obs.records import ENABLED, NULL, SUSPENDED, BucketInfo, ObjectInfo, now_ms
 from traindeck.lab.obs.request import ObsRequest, answer_headers, document, element, empty, version_header
+from traindeck.lab.obs.sealing import check_key
 from traindeck.lab.obs.setting_rules import VERSIONING
 from traindeck.lab.obs.settings import MAX_LIFECYCLE, SETTINGS, Setting, tags_of, tags_xml
 from traindeck.lab.obs.store import ObjectStore
@@ -78,9 +82,11 @@ class Settings(Operations):
             ("GET", "tagging", "GetObjectTagging", self._get_object_tags),
             ("DELETE", "tagging", "DeleteObjectTagging", self._delete_object_tags),
             ("PUT", "retention", "PutObjectRetention", self._put_retention),
+            ("GET", "attributes", "GetObjectAttributes", self._get_attributes),
         )
         for method, name, action, of_object in object_calls:
-            self.object_calls[method, name] = action, self._of_object(action, of_object, name)
+            right = "GetObject" if action == "GetObjectAttributes" else action
+            self.object_calls[method, name] = action, self._of_object(right, of_object, name)
 
     async def preflight(self, request: ObsRequest) -> web.StreamResponse:
         """The unsigned question of a browser whether it may send what a page wants sent."""
@@ -217,6 +223,14 @@ class Settings(Operations):
         self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo
     ) -> web.StreamResponse:
         return await self._change_traits(request, bucket, info, 204, tags={})
+
+    async def _get_attributes(self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> web.StreamResponse:
+        check_key(info.traits.customer, reading_key(request))
+        pieces = await self._workers.run(self._store.pieces, info)
+        content = attributes_xml(request, info, [size for size, _ in pieces])
+        headers = version_header(request, bucket, info.version)
+        headers["Last-Modified"] = format_datetime(info.modified, usegmt=True)
+        return document(request, "GetObjectAttributesResponse", content, headers)
 
     async def _put_retention(self, request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) -> web.StreamResponse:
         body = await self._document(request)

@@ -11,26 +11,30 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from traindeck.lab.files import read_json, write_json
 from traindeck.lab.training.job_form import USER_HOME
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.host_places import PRIVATE, Closed, Layer, PythonPlaces
-from traindeck.lab.training.running.worker_places import WorkerPlaces
+from traindeck.lab.training.running.worker_places import WorkerPlaces, hand_over
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
 
 _ENTER = ("lab", "enter_container.py")
 _ENTER_INSIDE = "/run/enter_container.py"
+_NOTES = "isolation.json"
 _PROBE_LIMIT_S = 20.0
+_IS_LINUX = sys.platform == "linux"
 # That it has what it must have, has not what it must not have, and whether it reaches somebody's abstract socket.
 _PROBE = """
 import os, socket, sys
 own, hidden = sys.argv[2:-1], sys.argv[-1]
-if os.path.exists(hidden) or not all(map(os.path.exists, own)):
+if os.path.exists(hidden) or not all(os.access(path, os.W_OK) for path in own):
     sys.exit("the folders are not as wanted")
 try:
     socket.socket(socket.AF_UNIX).connect("\\0" + sys.argv[1])
@@ -42,6 +46,10 @@ _DEVICES = (
     "null", "zero", "full", "random", "urandom", "tty", "nvidia*", "nvhost*", "nvmap", "dri", "kfd", "accel",
     "davinci*", "devmm_svm", "hisi_hdc", "infiniband",
 )  # fmt: skip
+# What the launcher closes of the kernel, for a tool that closes less.
+_HIDDEN_OF_KERNEL = tuple(f"/proc/{name}" for name in ("kcore", "keys", "kmsg", "sched_debug", "timer_list"))
+# Whom root's jobs run as: a number that no system gives to its users, and one for systems of few numbers.
+_USERS = (2_000_001_000, 64_321)
 _ORDER = {"hide": 0, "link": 1, "show": 2, "own": 3}
 _NO_NAMESPACES = EventText("this system has no user namespaces", "此系统没有用户命名空间")
 _NOT_ALLOWED = EventText(
@@ -61,13 +69,19 @@ class Means:
     """Whether it sees only processes of its own."""
     own_sockets: bool = False
     """Whether it reaches no abstract sockets of other programs."""
+    user: int | None = None
+    """Whom it runs as instead of root."""
 
     @property
     def isolation(self) -> str:
         """As the job's document tells it."""
         if not self.tool:
             return "none"
-        return "full" if self.own_processes and self.own_sockets else "partial"
+        return "full" if self.own_processes and self.own_sockets and not self.is_root else "partial"
+
+    @property
+    def is_root(self) -> bool:
+        return self.user is None and _is_root()
 
 
 @dataclass(frozen=True)
@@ -76,7 +90,8 @@ class Box:
 
     places: WorkerPlaces
     host: str
-    hosts: str
+    files: Mapping[str, str]
+    """Files of /etc that the processes see instead of those of this computer."""
     folder: str
     layers: Sequence[Layer]
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -90,6 +105,7 @@ class Box:
             "ground": str(ground),
             "host": self.host,
             "own_processes": means.own_processes,
+            "user": means.user,
             **self._view(),
             "folder": self.folder,
             "command": list(command),
@@ -110,6 +126,8 @@ class Box:
         for path in view["devices"]:
             yield from ("--dev-bind-try", path, path)
         yield from ("--unshare-pid", "--proc", "/proc") if means.own_processes else ("--dev-bind", "/proc", "/proc")
+        for path in filter(os.path.exists, _HIDDEN_OF_KERNEL):
+            yield from ("--ro-bind", "/dev/null", path)
         covers = []
         for kind, source, path in view["layers"]:
             if kind == "own" and any(inner.startswith(f"{path}/") for _, _, inner in view["layers"]):
@@ -127,13 +145,15 @@ class Box:
             yield from ("--remount-ro", path)
 
     def _view(self) -> dict[str, Any]:
-        hosts = self.places.root / "hosts"
-        hosts.write_text(self.hosts, encoding="utf-8")
         own = [(source, inside) for source, inside in self.places.own]
         entries = [path for path in sorted(Path("/").iterdir()) if path not in PRIVATE]
         entries = [path for path in entries if str(path) not in {inside for _, inside in own}]
         layers = {*self.layers, *(("own", str(source), inside) for source, inside in own)}
-        layers.add(("show", str(hosts), os.path.realpath("/etc/hosts")))
+        for name, content in self.files.items():
+            path = self.places.root / name
+            path.write_text(content, encoding="utf-8", errors="surrogateescape")
+            path.chmod(0o644)
+            layers.add(("show", str(path), os.path.realpath(f"/etc/{name}")))
         layers = {layer for layer in layers if layer[0] != "hide" or _is_there(layer[2], layers)}
         return {
             "folders": ["/home", "/root", "/run", "/tmp", "/dev", "/proc"],
@@ -143,6 +163,18 @@ class Box:
             # What lies deeper comes after what it lies in.
             "layers": sorted(layers, key=lambda layer: (len(Path(layer[2]).parts), _ORDER[layer[0]], layer[2])),
         }
+
+
+def _condition(python: Path) -> list[object]:
+    """What the isolation depends on; once any of it is another, it must be tried again."""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() if _IS_LINUX else ""
+        return [boot, _is_root(), python.stat().st_mtime, resource(*_ENTER).stat().st_mtime]
+    return [secrets.token_hex(8)]
+
+
+def _is_root() -> bool:
+    return sys.platform != "win32" and os.geteuid() == 0
 
 
 def _is_there(place: str, layers: Iterable[Layer]) -> bool:
@@ -159,19 +191,45 @@ class Containers:
         self._root = root
         self._lock = threading.Lock()
         self._means: dict[Path, Means] = {}
-        self._places: dict[Path, PythonPlaces] = {}
+        self._places: dict[tuple[Path, int], PythonPlaces] = {}
 
     def means(self, python: Path) -> Means:
         with self._lock:
             if python not in self._means:
-                self._means[python] = self._found(python)
-                log.info("containers with %s: %s", python, self._means[python])
+                self._means[python] = found = self._found(python)
+                log.info("containers with %s: %s", python, found)
+                self._note({**self._noted(), str(python): [*_condition(python), found.isolation]})
             return self._means[python]
 
+    def isolation(self, python: Path) -> str:
+        """As a Lab of this root found it, if nothing has changed since; else it is tried, which takes its time."""
+        *condition, isolation = self._noted().get(str(python)) or [""]
+        return str(isolation) if condition == _condition(python) else self.means(python).isolation
+
+    def _noted(self) -> dict[str, list[object]]:
+        try:
+            noted = read_json(self._root / _NOTES)
+        except (OSError, ValueError):
+            return {}
+        return noted if isinstance(noted, dict) else {}
+
+    def _note(self, noted: dict[str, list[object]]) -> None:
+        try:
+            write_json(self._root / _NOTES, noted)
+        except OSError as error:
+            log.info("what isolation there is could not be noted: %s", error)
+
     def places(self, python: Path) -> PythonPlaces:
-        if python not in self._places:
-            self._places[python] = PythonPlaces.asked(python)
-        return self._places[python]
+        """What it says of itself, asked again once it is another file."""
+        with suppress(OSError):
+            kept = self._places.get((python, python.stat().st_mtime_ns))
+            if kept is not None:
+                return kept
+        found = PythonPlaces.asked(python)
+        for path in {python, Path(found.executable or python)}:
+            with suppress(OSError):
+                self._places[path, path.stat().st_mtime_ns] = found
+        return found
 
     def paths_obstacle(self, python: Path) -> EventText | None:
         """What keeps the folders of the job from having the service's names."""
@@ -201,10 +259,12 @@ class Containers:
     def _found(self, python: Path) -> Means:
         if sys.platform != "linux":
             return Means("", _NO_NAMESPACES)
-        for tool in filter(None, ("unshare", shutil.which("bwrap"))):
-            # Where somebody else made a container around us, /proc may be one that nobody may have anew.
+        # Root's jobs have another user first of all. In a container around us, a new /proc may not be allowed.
+        tools: list[tuple[str, int | None]] = [("unshare", user) for user in (_USERS if _is_root() else ())]
+        tools += [(tool, None) for tool in filter(None, ("unshare", shutil.which("bwrap")))]
+        for tool, user in tools:
             for own_processes in (True, False):
-                found = self._tried(Means(tool, own_processes=own_processes), python)
+                found = self._tried(Means(tool, own_processes=own_processes, user=user), python)
                 if found is not None:
                     return found
         return Means("", _NOT_ALLOWED)
@@ -220,7 +280,12 @@ class Containers:
             others.listen()
             places = WorkerPlaces(Path(folder), is_mapped=False)
             places.make_own()
-            box = Box(places, "probe", "127.0.0.1 localhost\n", "/", self.layers(python))
+            try:
+                hand_over(places.root, means.user)
+            except OSError as error:  # the computer has no such user
+                log.info("no container by %s with %s: %s", means, python, error)
+                return None
+            box = Box(places, "probe", {"hosts": "127.0.0.1 localhost\n"}, "/", self.layers(python))
             own = [path for _, path in places.own]
             command, plan = self.command(
                 means, python, box, (str(python), "-I", "-c", _PROBE, name, *own, f"{folder}/hosts")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # Left out or replaced as a whole: the users' folders, what runs for them, what is only for a while.
 PRIVATE = tuple(map(Path, ("/home", "/root", "/run", "/tmp", "/var/tmp", "/dev", "/proc")))
@@ -19,14 +20,32 @@ _OF_THE_USER = (
 _BUS = "DBUS_SESSION_BUS_ADDRESS"
 # What resolves names, and where a system without /usr keeps its libraries.
 _NEEDED = ("/etc/resolv.conf", "/run/opengl-driver", "/run/current-system")
+# What root reads and nobody else.
+_OF_ROOT = (
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
+    "/etc/ssl/private",
+)  # fmt: skip
 # Of a folder that holds more than a Python, such as ~/.local.
 _OF_A_PYTHON = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MOST_LINKS = 40
 _ASK = """
-import json, site, subprocess, sys
+import glob, importlib.util, json, os, site, subprocess, sys, sysconfig
 plain = [sys.executable, "-s", "-c", "import json, sys; print(json.dumps(sys.path))"]
 of_all = json.loads(subprocess.check_output(plain))
+settings, config = {}, os.path.join(sys.prefix, "pyvenv.cfg")
+if sys.prefix != sys.base_prefix and os.path.isfile(config):
+    with open(config, encoding="utf-8") as file:
+        settings = dict(map(str.strip, line.split("=", 1)) for line in file if "=" in line)
+stdlib = sysconfig.get_path("stdlib")
+wheels = sorted(glob.glob(os.path.join(stdlib, "ensurepip", "_bundled", "pip-*.whl")))
 print(json.dumps({
+    "executable": sys.executable,
+    "version": sys.version,
+    "home": settings.get("home") or os.path.dirname(os.path.realpath(sys.executable)),
+    "library": os.path.basename(stdlib),
+    "sees_base": settings.get("include-system-site-packages", "true").lower() == "true",
+    "sites": site.getsitepackages() if settings and hasattr(site, "getsitepackages") else [],
+    "pip_wheel": "" if importlib.util.find_spec("pip") else "".join(wheels[-1:]),
     "executables": [sys.executable, getattr(sys, "_base_executable", sys.executable)],
     "prefixes": [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix],
     "paths": [path for path in sys.path if path],
@@ -49,6 +68,17 @@ class PythonPlaces:
     paths: tuple[str, ...] = ()
     user_site: str = ""
     of_user: tuple[str, ...] = ()
+    executable: str = ""
+    """Empty where it did not answer; else the program itself, not the shim or link of a version manager."""
+    version: str = ""
+    home: str = ""
+    """The folder of the Python that environments are made of."""
+    library: str = ""
+    sites: tuple[str, ...] = ()
+    """Where an environment has its packages; those of its base count where `sees_base`."""
+    sees_base: bool = True
+    pip_wheel: str = ""
+    """What runs as pip where none is installed."""
 
     @classmethod
     def asked(cls, python: Path) -> PythonPlaces:
@@ -64,10 +94,10 @@ class PythonPlaces:
                 env=variables,
                 cwd="/" if os.name == "posix" else None,
             ).stdout
-            found = json.loads(said)
-            executables = (str(python), *filter(None, found.pop("executables")))
-            user_site = str(found.pop("user_site"))
-            return cls(executables, user_site=user_site, **{name: tuple(value) for name, value in found.items()})
+            found: dict[str, Any] = json.loads(said)
+            found["executables"] = [str(python), *filter(None, found["executables"])]
+            lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+            return cls(**(found | lists))
         except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError):
             return cls((str(python),))
 
@@ -128,6 +158,8 @@ def _of_the_user() -> Iterator[Path]:
     if sys.platform != "win32":
         import pwd
 
+        if os.geteuid() == 0:
+            yield from map(Path, _OF_ROOT)
         try:
             yield Path(pwd.getpwuid(os.getuid()).pw_dir)
         except KeyError:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import re
 import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from traindeck.lab.training.catalogue import Engine
@@ -132,135 +126,7 @@ def _asked(python: Path) -> tuple[str, EventText | None]:
         return "", EventText(f"{python} cannot be started: {error.strerror}", f"无法启动 {python}：{error.strerror}")
 
 
-def _reply(command: Sequence[Path | str], variables: dict[str, str] | None = None) -> bytes:
+def _reply(command: Sequence[Path | str]) -> bytes:
     return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_ASK_LIMIT_S,
-        check=True,
-        env=variables,
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_LIMIT_S, check=True
     ).stdout
-
-
-REQUIREMENTS = "pip-requirements.txt"
-_COMPLETE = "complete"
-_ASK_PIP = (
-    "import json, site, sys, sysconfig; "
-    "print(json.dumps([sys.version, sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]"
-    " + (site.getsitepackages() if hasattr(site, 'getsitepackages') else [])))"
-)
-# Offline, pip would otherwise try for minutes.
-_PIP = ("install", "--no-input", "--disable-pip-version-check", "--retries", "1", "--timeout", "15")
-
-# What its user has told pip about where packages come from; the rest of what pip can be told is not for jobs.
-_SOURCES = ("index-url", "extra-index-url", "trusted-host", "find-links", "no-index", "proxy", "timeout", "retries")
-_PASSWORD = re.compile(r"//[^/@\s]+@")
-
-# Runs a command in the code's folder with the log as its output; the folder is the one it may change beside the job's
-# own. The answer is its exit code. Raises where the job is to end.
-Run = Callable[[Path, tuple[str, ...]], int]
-
-
-class PackagesError(Exception):
-    """The packages cannot be installed; the text says why."""
-
-
-class PackageEnvironments:
-    """The environments of one root, each known by the requirements, the wheels beside them, and the Python."""
-
-    def __init__(self, root: Path) -> None:
-        self._folder = root / "environments"
-        self._lock = threading.Lock()
-        self._building: dict[str, threading.Lock] = {}
-
-    def folder_of(self, python: Path) -> Path:
-        """All that belongs to this Python, if it is one of these environments."""
-        if not python.is_relative_to(self._folder):
-            return python
-        return self._folder / python.relative_to(self._folder).parts[0]
-
-    def python(self, code: Path, base: Path, variables: Mapping[str, str], run: Run) -> tuple[Path, bool]:
-        """The Python with the packages of `code`, and whether it was there; else its environment is built."""
-        asked = _asked_pip(base, variables)
-        name = _fingerprint(code, base, asked)
-        environment = self._folder / name
-        own = environment / ("Scripts" if os.name == "nt" else "bin") / ("python.exe" if os.name == "nt" else "python")
-        with self._lock:
-            building = self._building.setdefault(name, threading.Lock())
-        with building:
-            complete = environment / _COMPLETE
-            if complete.exists():
-                os.utime(complete, follow_symlinks=os.utime not in os.supports_follow_symlinks)
-                return own, True
-            if environment.exists():
-                shutil.rmtree(environment)
-            environment.mkdir(mode=0o700, parents=True)
-            try:
-                _build(environment, base, asked[1:], partial(run, environment))
-                _install(own, partial(run, environment))
-                # What was installed ran in there, and may have laid a link.
-                os.close(os.open(complete, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
-            except BaseException:
-                shutil.rmtree(environment, ignore_errors=True)
-                raise
-        return own, False
-
-
-def _build(environment: Path, base: Path, site_folders: list[str], run: Callable[[tuple[str, ...]], int]) -> None:
-    # Without pip of its own: that of the base is seen through the site packages, and costs no time.
-    # Isolated: in the folder of the code, a module of that name would be the job's.
-    if run((str(base), "-I", "-m", "venv", "--without-pip", "--system-site-packages", str(environment))) != 0:
-        raise PackagesError(f"{base} cannot make an environment; its venv module may be missing")
-    # A base that is itself an environment would pass on the packages of its own base only.
-    for folder in environment.rglob("site-packages"):
-        (folder / "base.pth").write_text("\n".join(site_folders) + "\n", encoding="utf-8")
-        break
-
-
-def _install(own: Path, run: Callable[[tuple[str, ...]], int]) -> None:
-    exit_code = run((str(own), "-m", "pip", *_PIP, "--find-links", ".", "-r", REQUIREMENTS))
-    if exit_code != 0:
-        hint = "what is not beside the requirements comes from the network"
-        raise PackagesError(f"pip ended with exit code {exit_code}, and the log says why; {hint}")
-
-
-def has_password(address: str) -> bool:
-    """Whether it holds what is between its owner and that server."""
-    return _PASSWORD.search(address) is not None
-
-
-def package_sources(base: Path) -> dict[str, str]:
-    """Where this user's pip gets packages, as variables of pip; what holds a password is left out."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    try:
-        lines = _reply([base, "-m", "pip", "config", "list"], variables).decode("utf-8", "replace").splitlines()
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    found: dict[str, str] = {}
-    for line in lines:
-        name, _, value = line.partition("=")
-        option = name.rpartition(".")[2]
-        text = value.strip().strip("'")
-        if option in _SOURCES and not has_password(text):
-            found[f"PIP_{option.replace('-', '_').upper()}"] = text
-    return found
-
-
-def _asked_pip(base: Path, variables: Mapping[str, str]) -> list[str]:
-    try:
-        return [str(item) for item in json.loads(_reply([base, "-c", _ASK_PIP], dict(variables)))]
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise PackagesError(f"{base} cannot be asked for its packages: {error}") from error
-
-
-def _fingerprint(code: Path, base: Path, asked: list[str]) -> str:
-    digest = hashlib.sha256()
-    for text in (str(base), *asked):
-        digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
-    # Requirements may name wheels and further lists beside them.
-    for path in sorted([*code.glob("*.txt"), *code.glob("*.whl")]):
-        digest.update(path.name.encode("utf-8", "surrogateescape") + b"\0")
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:24]

@@ -6,20 +6,24 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.lab.training.job_form import ASCEND_ENGINE, Channel, JobForm
+from traindeck.lab.training.job_form import ASCEND_ENGINE, USER_HOME, Channel, JobForm
 from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.running.interpreters import NoInterpreterError, has_password
+from traindeck.lab.training.running.interpreters import NoInterpreterError
+from traindeck.lab.training.running.job_pythons import JobPython
+from traindeck.lab.training.running.packages import has_password
 from traindeck.lab.training.running.process_tree import JOB_VARIABLE, job_mark
 from traindeck.lab.training.running.worker_places import Sandbox, WorkerPlaces, host_name
 
 if TYPE_CHECKING:
     from traindeck.lab.training.running.job_outcome import Work
 
+USER_NAME = USER_HOME.name
+_GROUP_NAME = "ma-group"
 BEFORE_TRAINING = ("ma-pre-start.sh", "ma-pre-start.py")
 
 # All that a job gets of the Lab's own variables; whatever else a user has set may hold keys or lead to them.
@@ -73,7 +77,7 @@ class Launch:
     variables: Mapping[str, str]
 
 
-def launch(work: Work, rank: Rank, python: Path) -> Launch:
+def launch(work: Work, rank: Rank, python: JobPython) -> Launch:
     form = work.form
     places = work.sandbox.worker(form.tasks[rank.node])
     if form.boot_file is None:
@@ -82,7 +86,7 @@ def launch(work: Work, rank: Rank, python: Path) -> Launch:
         command: tuple[str, ...] = (_shell(), "-c", line)
     else:
         boot_file = places.code(form).joinpath(*form.boot_file.parts)
-        command = (str(python), places.seen(boot_file), *_arguments(form, places))
+        command = (python.command(places), places.seen(boot_file), *_arguments(form, places))
     folder = places.seen(_start_folder(form, places, rank))
     return Launch(command, folder, _variables(form, work.sandbox, rank, python, work.access))
 
@@ -102,7 +106,7 @@ def _start_folder(form: JobForm, places: WorkerPlaces, rank: Rank) -> Path:
     return places.workspace / f"device{rank.device}" if form.engine.name == ASCEND_ENGINE else places.job_dir
 
 
-def launch_before(work: Work, rank: Rank, python: Path) -> Launch | None:
+def launch_before(work: Work, rank: Rank, python: JobPython) -> Launch | None:
     """How to start what the code wants run once on each worker before its training, if it has a script for that."""
     form = work.form
     if form.engine.name != ASCEND_ENGINE or form.boot_file is None:
@@ -111,7 +115,7 @@ def launch_before(work: Work, rank: Rank, python: Path) -> Launch | None:
     folder = places.code(form).joinpath(*form.boot_file.parts).parent
     for name in BEFORE_TRAINING:
         if (folder / name).is_file():
-            program = str(python) if name.endswith(".py") else _shell()
+            program = python.command(places) if name.endswith(".py") else _shell()
             return replace(launch(work, rank, python), command=(program, places.seen(folder / name)))
     return None
 
@@ -121,6 +125,8 @@ def base_variables(sandbox: Sandbox, places: WorkerPlaces) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if _is_handed_on(name, value)}
     if sandbox.is_apart:
         kept = {name: value for name, value in kept.items() if name not in _TEMPORARY}
+    if sandbox.user is not None:
+        kept |= {"USER": USER_NAME, "LOGNAME": USER_NAME}
     home = places.seen(places.home)
     kept |= {"HOME": home, JOB_VARIABLE: job_mark(sandbox.job_id)}
     if os.name == "nt":
@@ -174,16 +180,26 @@ def write_rank_tables(form: JobForm, sandbox: Sandbox) -> None:
         old.write_text(json.dumps(old_table), encoding="utf-8")
 
 
-def hosts_file(form: JobForm, sandbox: Sandbox) -> str:
-    """The names of the workers, after those this computer knows."""
+def own_files(form: JobForm, sandbox: Sandbox, places: WorkerPlaces) -> dict[str, str]:
+    """Files of /etc as the job has them: after what this computer knows come the workers, and the job's user."""
+    workers = [
+        f"{address} {host_name(sandbox.job_id, node)} {_full_name(sandbox, node)}"
+        for node, address in enumerate(sandbox.addresses(form.node_count))
+    ]
+    files = {"hosts": _with_rows("hosts", workers, "127.0.0.1 localhost")}
+    if sandbox.user is not None:
+        row = f"{USER_NAME}:x:{sandbox.user}:{sandbox.user}::{places.seen(places.home)}:/bin/sh"
+        files["passwd"] = _with_rows("passwd", [row])
+        files["group"] = _with_rows("group", [f"{_GROUP_NAME}:x:{sandbox.user}:"])
+    return files
+
+
+def _with_rows(name: str, rows: Sequence[str], default: str = "") -> str:
     try:
-        known = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
+        known = Path("/etc", name).read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
     except OSError:
-        known = "127.0.0.1 localhost\n"
-    rows = [known.rstrip("\n")]
-    for node, address in enumerate(sandbox.addresses(form.node_count)):
-        rows.append(f"{address} {host_name(sandbox.job_id, node)} {_full_name(sandbox, node)}")
-    return "\n".join(rows) + "\n"
+        known = default
+    return "\n".join([known, *rows]) + "\n"
 
 
 def _full_name(sandbox: Sandbox, node: int) -> str:
@@ -219,7 +235,7 @@ def _url(channel: Channel) -> str:
     return f"s3:/{channel.path}"
 
 
-def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access: ObsAccess) -> dict[str, str]:
+def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: JobPython, access: ObsAccess) -> dict[str, str]:
     places = sandbox.worker(form.tasks[rank.node])
     kept = base_variables(sandbox, places)
     job = f"modelarts-job-{sandbox.job_id}"
@@ -229,7 +245,7 @@ def _variables(form: JobForm, sandbox: Sandbox, rank: Rank, python: Path, access
     hosts = [_full_name(sandbox, node) for node in range(form.node_count)] if places.is_mapped else addresses
     variables = {
         **kept,
-        "PATH": os.pathsep.join([str(python.parent), *filter(None, [kept.get("PATH")])]),
+        "PATH": os.pathsep.join([*python.folders(places), *filter(None, [kept.get("PATH")])]),
         "PYTHONPATH": os.pathsep.join([places.seen(places.job_dir), str(access.moxing)]),
         "PYTHONUNBUFFERED": "1",
         # The cloud's containers speak UTF-8; without this a Windows job would write its log in the local code page.

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.obs.store import ObjectInfo, ObjectStore
@@ -56,6 +56,18 @@ class ObsPath:
         return f"/{self.bucket}/{self.key}"
 
 
+class _Watched:
+    """A file that is read as long as somebody wants the rest."""
+
+    def __init__(self, source: BinaryIO, keep_going: KeepGoing) -> None:
+        self._source = source
+        self._keep_going = keep_going
+
+    def read(self, size: int = -1) -> bytes:
+        self._keep_going()
+        return self._source.read(size)
+
+
 class OwnBuckets:
     """The object store as one account sees it: foreign buckets look missing."""
 
@@ -84,10 +96,10 @@ class OwnBuckets:
                 keep_going()
                 file.write(block)
 
-    def store(self, bucket: str, key: str, source: BinaryIO) -> None:
+    def store(self, bucket: str, key: str, source: BinaryIO, keep_going: KeepGoing = lambda: None) -> None:
         if not self.has_bucket(bucket):
             raise TransferError(f"the bucket {bucket} does not exist")
-        self._objects.put_file(bucket, key, source)
+        self._objects.put_file(bucket, key, cast(BinaryIO, _Watched(source, keep_going)))
 
 
 def fetch(buckets: OwnBuckets, source: ObsPath, target: Path, keep_going: KeepGoing) -> tuple[int, int]:

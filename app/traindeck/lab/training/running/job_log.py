@@ -20,6 +20,9 @@ from traindeck.lab.training.api.routes import RefusedError, whole_in
 PREVIEW_BYTES = 5 * 1024 * 1024
 MAX_LOG_BYTES = 1024**3
 SERVICE_MARK = "[ModelArts Service Log]"
+# What a job may not fill of its log, for what the platform says at the end.
+_RESERVE_BYTES = 64 * 1024
+_RESERVE_SHARE = 4
 _BLOCK = 1 << 20
 
 
@@ -46,11 +49,22 @@ def add_service_line(path: Path, text: str, max_bytes: int = MAX_LOG_BYTES) -> N
         file.write(line.encode("utf-8", "replace"))
 
 
-def cut(path: Path, max_bytes: int) -> None:
-    """Take away what was written beyond the limit; the job goes on, silently."""
+def room_of_job(max_bytes: int) -> int:
+    """How much of a log the job itself may fill."""
+    return max_bytes - min(_RESERVE_BYTES, max_bytes // _RESERVE_SHARE)
+
+
+def cut(path: Path, max_bytes: int, *, is_over: bool = False) -> bool:
+    """Take away what was written beyond the room of the job, which goes on, silently; whether there was anything.
+
+    `is_over`: nothing is written any more.
+    """
+    room = room_of_job(max_bytes)
     # On Windows a writer goes on at its old place, behind a hole; there, readers alone keep to the limit.
-    if os.name == "posix" and path.stat().st_size > max_bytes:
-        os.truncate(path, max_bytes)
+    if (os.name != "posix" and not is_over) or not path.exists() or path.stat().st_size <= room:
+        return False
+    os.truncate(path, room)
+    return True
 
 
 def tail(path: Path, *, is_growing: bool, limit: int = PREVIEW_BYTES, max_bytes: int = MAX_LOG_BYTES) -> LogTail | None:
@@ -91,7 +105,8 @@ class CardLog:
                 whole = data if is_last else data[: data.rfind(b"\n") + 1]
                 if not whole and len(data) == _BLOCK:
                     whole = data  # a line longer than any screen
-                room = self._max_bytes - target.tell()
+                # One byte too many, by which the end of the log is known to be missing.
+                room = room_of_job(self._max_bytes) + 1 - target.tell()
                 target.write(whole[: max(room, 0)])
                 self._passed_on += len(whole)
                 if len(whole) < len(data):

@@ -15,10 +15,10 @@ from traindeck.lab.training.catalogue import Flavor
 from traindeck.lab.training.job_form import JobForm
 from traindeck.lab.training.job_records import EventText, JobRecords
 from traindeck.lab.training.running.containers import Containers
-from traindeck.lab.training.running.interpreters import PackageEnvironments
 from traindeck.lab.training.running.job_environment import ObsAccess
 from traindeck.lab.training.running.job_files import GivenUpError, OwnBuckets
 from traindeck.lab.training.running.job_log import MAX_LOG_BYTES, add_service_line
+from traindeck.lab.training.running.packages import PackageEnvironments
 from traindeck.lab.training.running.volumes import Mounts
 from traindeck.lab.training.running.worker_places import Sandbox
 
@@ -34,6 +34,10 @@ class Timing:
     log_upload_s: float = 5.0
     output_upload_s: float = 30.0
     metrics_s: float = 60.0
+    disk_s: float = 10.0
+    progress_s: float = 3.0
+    # How long a job that was stopped still sends what it has written.
+    stop_upload_s: float = 10.0
     grace_s: float = 5.0
     hour_s: float = 3600.0
     max_log_bytes: int = MAX_LOG_BYTES

@@ -1,9 +1,11 @@
 """The processes of one run: started with their logs and limits, looked at while they run."""
 
 import itertools
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ import psutil
 from traindeck.lab.training import job_history as events
 from traindeck.lab.training.catalogue import Flavor
 from traindeck.lab.training.job_form import ASCEND_ENGINE
+from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.interpreters import NoInterpreterError
 from traindeck.lab.training.running.job_environment import (
     Rank,
@@ -22,18 +25,26 @@ from traindeck.lab.training.running.job_environment import (
     ranks,
 )
 from traindeck.lab.training.running.job_files import KeepGoing
-from traindeck.lab.training.running.job_log import CardLog, cut
+from traindeck.lab.training.running.job_log import CardLog, add_service_line, cut
 from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
+from traindeck.lab.training.running.job_pythons import JobPython
+from traindeck.lab.training.running.process_group import ProcessGroup
 from traindeck.lab.training.running.process_tree import (
     ProcessId,
     ProcessTree,
     exit_code,
 )
 from traindeck.lab.training.running.starting import start_in_worker
+from traindeck.lab.training.running.worker_places import hand_over
 
 _GIB = 1024**3
 # Frameworks reserve much more address space than they use, so this only stops what runs away between two looks.
 _FENCE = 4
+# Threads count where a control group counts; a node of the service allows some thousands.
+_FEWEST_PROCESSES = 4096
+_PROCESSES_PER_CORE = 1024
+# A look at millions of files takes long, and then comes less often.
+_DISK_SHARE = 20
 
 
 class FlavorLimits:
@@ -43,6 +54,8 @@ class FlavorLimits:
         """`place` is any number that differs between workers, so that not all get the same processors."""
         self.processors = int(flavor.cpu["core_num"])
         self.memory_gb = flavor.memory_gb
+        self.disk_gb = flavor.disk_gb
+        self.most_processes = max(_FEWEST_PROCESSES, _PROCESSES_PER_CORE * self.processors)
         self.own_processors = psutil.cpu_count() or 1
         self.own_memory_gb = psutil.virtual_memory().total / _GIB
         self.is_processor_bound = self.processors < self.own_processors and hasattr(psutil.Process, "cpu_affinity")
@@ -67,9 +80,9 @@ class FlavorLimits:
             soft = self._fence if hard == psutil.RLIM_INFINITY else min(self._fence, hard)
             process.rlimit(psutil.RLIMIT_AS, (soft, hard))
 
-    def is_exceeded(self, members: Iterable[psutil.Process]) -> bool:
+    def is_exceeded(self, processes: Collection[psutil.Process]) -> bool:
         """Whether these processes use more memory together than the flavor has."""
-        processes, most = list(members), int(self.memory_gb * _GIB)
+        most = int(self.memory_gb * _GIB)
         if sum(_bytes(process, lambda one: one.memory_info().rss) for process in processes) <= most:
             return False
         # Shared pages were counted once for each process; only the exact number, which costs more, is a verdict.
@@ -83,6 +96,20 @@ def _bytes(process: psutil.Process, read: Callable[[psutil.Process], int]) -> in
         return 0
 
 
+def _disk_bytes(folder: Path) -> int:
+    """What is removed while this looks counts or not."""
+    size, left = 0, [folder]
+    while left:
+        with suppress(OSError), os.scandir(left.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    size += getattr(status, "st_blocks", status.st_size // 512) * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(Path(entry.path))
+    return size
+
+
 def _proportional(process: psutil.Process) -> int:
     found = process.memory_full_info()
     if sys.platform == "linux":
@@ -93,16 +120,15 @@ def _proportional(process: psutil.Process) -> int:
 class Meter:
     """Averages processor and memory use of one worker between two readings."""
 
-    def __init__(self, tree: ProcessTree) -> None:
-        self._tree = tree
+    def __init__(self) -> None:
         self._cpu_of: dict[tuple[int, float], float] = {}
         self._cpu_s = 0.0
         self._memory: list[int] = []
 
-    def sample(self) -> None:
-        """Look once; processes that come and go between two looks are missed."""
+    def sample(self, members: Collection[psutil.Process]) -> None:
+        """Count these once; processes that come and go between two looks are missed."""
         memory = 0
-        for process in self._tree.members():
+        for process in members:
             try:
                 with process.oneshot():
                     key = (process.pid, process.create_time())
@@ -126,6 +152,15 @@ class Meter:
 
 
 @dataclass(frozen=True)
+class Exceeded:
+    """A limit of the flavor that a worker is killed for; `words` are for its log."""
+
+    task: str
+    event: EventText
+    words: str
+
+
+@dataclass(frozen=True)
 class _Worker:
     """One machine of the job."""
 
@@ -133,6 +168,7 @@ class _Worker:
     tree: ProcessTree
     meter: Meter
     limits: FlavorLimits
+    group: ProcessGroup
 
 
 class JobProcesses:
@@ -144,6 +180,11 @@ class JobProcesses:
         self._started: list[tuple[Rank, subprocess.Popen[bytes]]] = []
         self._workers: list[_Worker] = []
         self._card_logs: list[CardLog] = []
+        self._cut: set[Path] = set()
+        self._max_log_bytes = work.timing.max_log_bytes
+        self._full_disk: Exceeded | None = None
+        self._next_disk_look = 0.0
+        self._was_refused = False
 
     @property
     def count(self) -> int:
@@ -159,7 +200,7 @@ class JobProcesses:
             self.tree.add(identity)
             self._work.records.add_process(self._work.id, identity)
 
-    def start(self, python: Path, keep_going: KeepGoing) -> None:
+    def start(self, python: JobPython, keep_going: KeepGoing) -> None:
         """Start every process of every worker."""
         work, form = self._work, self._work.form
         nodes = [list(of_node) for _, of_node in itertools.groupby(ranks(form), key=lambda rank: rank.node)]
@@ -168,8 +209,11 @@ class JobProcesses:
         for node, (of_node, task) in enumerate(zip(nodes, form.tasks, strict=True)):
             tree = self.tree if form.node_count == 1 else ProcessTree(work.id)
             limits = FlavorLimits(form.flavor, int(work.id[:4], 16) + node)
-            self._workers.append(_Worker(task, tree, Meter(tree), limits))
-            work.say(task, f"training starts with {python}")
+            group = ProcessGroup.made(work.id, task, limits.most_processes, int(limits.memory_gb * _GIB))
+            for one in {tree, self.tree}:
+                one.watch(group)
+            self._workers.append(_Worker(task, tree, Meter(), limits, group))
+            work.say(task, f"training starts with {python.base}")
             # The processes write the file themselves: a slow or dead Lab never blocks or cuts their output.
             with work.sandbox.log(task).open("ab") as output:
                 for rank in of_node:
@@ -184,9 +228,7 @@ class JobProcesses:
         """Carry the logs on; the processes that have ended: their tasks and exit codes."""
         for card_log in self._card_logs:
             card_log.pass_on()
-            cut(card_log.path, self._work.timing.max_log_bytes)
-        for task in self._work.form.tasks:
-            cut(self._work.sandbox.log(task), self._work.timing.max_log_bytes)
+        self._cut_logs()
         return [
             (self._work.form.tasks[rank.node], _exit_code(code))
             for rank, process in self._started
@@ -199,36 +241,81 @@ class JobProcesses:
             process.poll()
         for card_log in self._card_logs:
             card_log.pass_on(is_last=True)
+        self._cut_logs(is_over=True)
+        for path in self._cut:
+            add_service_line(path, "the log reached its limit: what follows here was cut", self._max_log_bytes)
 
-    def sample(self) -> str | None:
-        """Look at what the workers use; the task that uses more memory than its flavor has."""
+    def _cut_logs(self, *, is_over: bool = False) -> None:
+        logs = [card_log.path for card_log in self._card_logs]
+        logs += [self._work.sandbox.log(task) for task in self._work.form.tasks]
+        self._cut |= {path for path in logs if cut(path, self._max_log_bytes, is_over=is_over)}
+
+    def sample(self) -> Exceeded | None:
+        """Look at what the workers use; the first limit that one of them exceeds."""
         for worker in self._workers:
-            worker.meter.sample()
-        exceeding = (worker.task for worker in self._workers if worker.limits.is_exceeded(worker.tree.members()))
-        return next(exceeding, None)
+            members, limits = worker.tree.members(), worker.limits
+            worker.meter.sample(members)
+            if limits.is_exceeded(members):
+                return self._out_of_memory(worker)
+            if worker.group.was_full() and not self._was_refused:
+                self._was_refused = True
+                told = events.PROCESSES_REFUSED.of(task=worker.task, most=limits.most_processes)
+                self._work.tell(told, level="Warning", source="Task")
+            if len(members) > limits.most_processes:
+                event = events.TOO_MANY_PROCESSES.of(task=worker.task, most=limits.most_processes)
+                return Exceeded(worker.task, event, "Resource temporarily unavailable")
+        return self._full_disk
+
+    def out_of_memory(self) -> Exceeded | None:
+        """What the kernel has killed a process for, if that was its memory."""
+        found = (worker for worker in self._workers if worker.group.ran_out_of_memory())
+        return next(map(self._out_of_memory, found), None)
+
+    def look_at_disk(self) -> None:
+        """Count what the workers have on the disk, which may take long; `sample` tells of the result."""
+        if time.monotonic() < self._next_disk_look:
+            return
+        began = time.monotonic()
+        for worker in self._workers:
+            most = worker.limits.disk_gb
+            places = self._work.sandbox.worker(worker.task)
+            if most is not None and sum(map(_disk_bytes, {folder for folder, _ in places.own})) > most * _GIB:
+                event = events.DISK_FULL.of(task=worker.task, disk_gb=most)
+                self._full_disk = Exceeded(worker.task, event, "No space left on device")
+        self._next_disk_look = time.monotonic() + _DISK_SHARE * (time.monotonic() - began)
+
+    def clear_groups(self) -> None:
+        for worker in self._workers:
+            worker.group.remove()
+
+    def _out_of_memory(self, worker: _Worker) -> Exceeded:
+        event = events.OUT_OF_MEMORY.of(task=worker.task, memory_gb=worker.limits.memory_gb)
+        return Exceeded(worker.task, event, "out of memory")
 
     def measure(self, elapsed_s: float) -> None:
         """Record one averaged sample for every worker."""
         for worker in self._workers:
             self._work.records.add_metrics(self._work.id, worker.task, *worker.meter.reading(elapsed_s))
 
-    def _start_card(self, rank: Rank, python: Path) -> None:
+    def _start_card(self, rank: Rank, python: JobPython) -> None:
         path = self._work.sandbox.card_log(rank.number, rank.device)
         target = self._work.sandbox.log(self._work.form.tasks[rank.node])
         with path.open("ab") as output:
+            hand_over(path, self._work.sandbox.user)
             self._start_one(rank, python, output)
         self._card_logs.append(CardLog(path, target, self._work.timing.max_log_bytes))
 
-    def _start_one(self, rank: Rank, python: Path, output: BinaryIO) -> None:
+    def _start_one(self, rank: Rank, python: JobPython, output: BinaryIO) -> None:
         try:
             wanted = launch(self._work, rank, python)
-            process = start_in_worker(self._work, rank.node, wanted, output, python=python)
+            group = self._workers[rank.node].group
+            process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages, group=group)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self._started.append((rank, process))
         self.own(process, self._workers[rank.node])
 
-    def _run_before(self, rank: Rank, python: Path, keep_going: KeepGoing) -> None:
+    def _run_before(self, rank: Rank, python: JobPython, keep_going: KeepGoing) -> None:
         """Run the worker's script that comes before training, to its end."""
         task = self._work.form.tasks[rank.node]
         try:
@@ -236,7 +323,7 @@ class JobProcesses:
             if wanted is None:
                 return
             with self._work.sandbox.log(task).open("ab") as output:
-                process = start_in_worker(self._work, rank.node, wanted, output, python=python)
+                process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self.own(process)

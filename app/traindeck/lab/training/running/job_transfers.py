@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,6 @@ from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.training import job_history as events
 from traindeck.lab.training.job_form import ASCEND_ENGINE
 from traindeck.lab.training.job_records import EventText
-from traindeck.lab.training.running.interpreters import REQUIREMENTS, PackagesError, package_sources
 from traindeck.lab.training.running.job_environment import (
     Launch,
     base_variables,
@@ -29,9 +29,12 @@ from traindeck.lab.training.running.job_files import (
     fetch,
 )
 from traindeck.lab.training.running.job_outcome import EndedError, Work, failed, not_created
-from traindeck.lab.training.running.job_outputs import OutputFolders
+from traindeck.lab.training.running.job_outputs import OutputFolders, Progress
+from traindeck.lab.training.running.job_pythons import JobPython
+from traindeck.lab.training.running.packages import REQUIREMENTS, PackagesError, package_sources
 from traindeck.lab.training.running.process_tree import exit_code
 from traindeck.lab.training.running.starting import start_in_worker
+from traindeck.lab.training.running.worker_places import hand_over
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +48,8 @@ class Preparation:
     own: Callable[[subprocess.Popen[bytes]], None]
     """Takes every process that is started into the job's tree."""
 
-    def run(self, base: Path) -> Path:
-        """Do it all; the Python that runs the job, which is `base` or one with the job's packages."""
+    def run(self) -> JobPython:
+        """Do it all; the Python that runs the job."""
         work, form = self.work, self.work.form
         self._make_folders()
         for channel in form.outputs:
@@ -63,8 +66,12 @@ class Preparation:
             for task in form.tasks:
                 self._fetch_inputs(task)
         self._make_start_folders()
+        python = self._make_pythons()
+        self._hand_over()
         # Last: packages may run code of the job, and nothing of ours goes into its folders after that.
-        return self._with_packages(base)
+        if python.packages is not None:
+            self._install(python, python.packages)
+        return python
 
     def _make_folders(self) -> None:
         form, sandbox = self.work.form, self.work.sandbox
@@ -125,34 +132,66 @@ class Preparation:
         seconds = time.monotonic() - began
         self._tell(done.of(task=task, name=name, files=files, size_bytes=size_bytes, seconds=seconds))
 
-    def _with_packages(self, base: Path) -> Path:
-        work = self.work
-        task = work.form.tasks[0]
-        code = work.sandbox.worker(task).code(work.form)
-        if work.form.code is None or not (code / REQUIREMENTS).is_file():
-            return base
+    def _make_pythons(self) -> JobPython:
+        """Lay the environments of the workers, above that of the packages, which is made after them."""
+        work, form = self.work, self.work.form
+        places = work.containers.places(work.base)
+        code = work.sandbox.worker(form.tasks[0]).code(form)
+        packages = None
+        try:
+            if form.code is not None and (code / REQUIREMENTS).is_file():
+                packages = work.environments.place(code, places)
+            python = JobPython(work.base, places, packages)
+            for task in form.tasks:
+                python.make(work.sandbox.worker(task))
+        except PackagesError as error:
+            raise self._not_installed(error) from error
+        except OSError as error:
+            raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
+        return python
+
+    def _hand_over(self) -> None:
+        """All the job finds becomes its user's, before anything of the job runs; what jobs share, once."""
+        work, user = self.work, self.work.sandbox.user
+        try:
+            for task in work.form.tasks:
+                hand_over(work.sandbox.worker(task).root, user)
+                hand_over(work.sandbox.log(task), user)
+            for folder in (work.access.moxing, *(folder for _, folder in work.mounts.folders)):
+                if folder.stat().st_uid != user:
+                    hand_over(folder, user)
+        except OSError as error:
+            raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
+
+    def _install(self, python: JobPython, packages: Path) -> None:
+        work, task = self.work, self.work.form.tasks[0]
+        worker = work.sandbox.worker(task)
         began = time.monotonic()
         self._tell(events.PACKAGES_STARTED.of(task=task))
-        variables = base_variables(work.sandbox, work.sandbox.worker(task))
-        run = partial(
-            self._run, code, {**variables, **package_sources(base), "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
-        )
+        variables = {**base_variables(work.sandbox, worker), **package_sources(work.base)}
+        variables |= {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
         try:
-            python, was_kept = work.environments.python(code, base, variables, run)
+            is_new = work.environments.install(
+                packages, python.places, partial(self._run, worker.code(work.form), variables)
+            )
         except (PackagesError, OSError) as error:
-            raise EndedError(failed(task, events.PACKAGES_NOT_INSTALLED.of(task=task, cause=error))) from error
-        told = events.PACKAGES_KEPT if was_kept else events.PACKAGES_INSTALLED
+            raise self._not_installed(error) from error
+        told = events.PACKAGES_INSTALLED if is_new else events.PACKAGES_KEPT
         self._tell(told.of(task=task, seconds=time.monotonic() - began))
         for other in work.form.tasks[1:]:
             work.say(other, f"packages as on {task}")
-        return python
+
+    def _not_installed(self, error: Exception) -> EndedError:
+        task = self.work.form.tasks[0]
+        return EndedError(failed(task, events.PACKAGES_NOT_INSTALLED.of(task=task, cause=error)))
 
     def _run(self, folder: Path, variables: Mapping[str, str], environment: Path, command: tuple[str, ...]) -> int:
         """Run one command of the installation, its output in the log of the first worker."""
         work, task = self.work, self.work.form.tasks[0]
+        hand_over(environment, work.sandbox.user)
         wanted = Launch(command, work.sandbox.worker(task).seen(folder), variables)
         with work.sandbox.log(task).open("ab") as output:
-            process = start_in_worker(work, 0, wanted, output, python=work.base, writable=environment)
+            process = start_in_worker(work, 0, wanted, output, writable=environment)
         self.own(process)
         return exit_code(process, self.keep_going)
 
@@ -194,14 +233,20 @@ class Delivery:
         for name, folders in self._outputs.items():
             began = time.monotonic()
             self._tell(events.OUTPUT_UPLOAD_STARTED.of(task=task, name=name, target=folders.target))
+            progress = Progress(partial(self._say_progress, name), self._work.timing.progress_s)
             try:
-                folders.send_changes(keep_going)
+                folders.send_changes(keep_going, progress)
             except (TransferError, GivenUpError) as error:
                 unsent = events.OUTPUT_NOT_UPLOADED.of(task=task, name=name, cause=error)
                 self._tell(unsent, level="Error")
             else:
                 self._tell(events.OUTPUT_UPLOADED.of(task=task, name=name, seconds=time.monotonic() - began))
         return unsent
+
+    def _say_progress(self, name: str, files: int, of_files: int, size_bytes: int) -> None:
+        with suppress(OSError):  # a full disk must not end the upload
+            said = f"uploading the output {name}: {files} of {of_files} files, {size_bytes / 1_000_000:.1f} MB"
+            self._work.say(self._form.tasks[0], said)
 
     def send_logs(self) -> None:
         if self._form.log is None:

@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import psutil
+
+from traindeck.lab.training.running.process_group import ProcessGroup
 
 # Every process of a job has it, and what it starts inherits it.
 JOB_VARIABLE = "MA_VJ_NAME"
@@ -44,7 +46,12 @@ class ProcessId:
 
 
 def start_process(
-    command: Sequence[str], folder: Path | str, variables: Mapping[str, str], output: BinaryIO, given: bytes = b""
+    command: Sequence[str],
+    folder: Path | str,
+    variables: Mapping[str, str],
+    output: BinaryIO,
+    given: bytes = b"",
+    group: ProcessGroup | None = None,
 ) -> "subprocess.Popen[bytes]":
     """Start one process of a job, which finds `given` on its standard input; all of them come from here."""
     flags = 0
@@ -60,7 +67,9 @@ def start_process(
         start_new_session=True,
         creationflags=flags,
     )
-    if process.stdin is not None:
+    if group is not None:
+        group.add(process.pid)
+    if process.stdin is not None:  # what waits for this has started nothing that would stay outside of the group
         with suppress(BrokenPipeError), process.stdin as stream:  # it ends before it reads all: its output says why
             stream.write(given)
     return process
@@ -91,21 +100,31 @@ class ProcessTree:
     def __init__(self, job_id: str, roots: Iterable[ProcessId] = ()) -> None:
         self._mark = job_mark(job_id)
         self._known: dict[int, ProcessId] = {root.pid: root for root in roots}
+        self._groups: list[ProcessGroup] = []
 
     def add(self, root: ProcessId) -> None:
         self._known[root.pid] = root
 
+    def watch(self, group: ProcessGroup) -> None:
+        """All in this group belong to the job, too."""
+        self._groups.append(group)
+
     def members(self) -> list[psutil.Process]:
-        """The living processes found by descent; those seen once stay known when their parent is gone."""
-        found: dict[int, psutil.Process] = {}
-        for known in list(self._known.values()):
-            process = known.process()
-            if process is None:
-                del self._known[known.pid]
-                continue
-            for member in [process, *_descendants(process)]:
-                found[member.pid] = member
-        return [process for process in found.values() if self._remember(process)]
+        """Those that are alive; what was found once stays known when its parent is gone."""
+        for pid, known in list(self._known.items()):
+            if known.process() is None:
+                del self._known[pid]
+        found = set(self._known)
+        for group in self._groups:
+            found |= group.pids()
+        if found:
+            children = _children()
+            below = list(found)
+            while below:
+                more = [child for child in children.get(below.pop(), ()) if child not in found]
+                found.update(more)
+                below += more
+        return [process for process in map(_process, found) if process is not None and self._remember(process)]
 
     def end(self, grace_s: float, is_hurried: Callable[[], bool] = lambda: False) -> bool:
         """Ask all to end, kill what is left after `grace_s`, or sooner when hurried; says whether all are gone."""
@@ -117,6 +136,8 @@ class ProcessTree:
             members = self._everyone()
             if not members:
                 return True
+            for group in self._groups:
+                group.kill()
             self._signal_all(members, gently=False)
             deadline = time.monotonic() + _KILL_WAIT_S
             while time.monotonic() < deadline and any(_is_alive(member) for member in members):
@@ -127,8 +148,9 @@ class ProcessTree:
         members = {process.pid: process for process in self.members()}
         for process in psutil.process_iter():
             if process.pid not in members and process.pid != os.getpid() and self._carries_variable(process):
+                self._remember(process)
                 members[process.pid] = process
-        return [process for process in members.values() if self._remember(process)]
+        return list(members.values())
 
     def _carries_variable(self, process: psutil.Process) -> bool:
         try:
@@ -161,14 +183,36 @@ class ProcessTree:
 
 def end_orphans(job_id: str, roots: Iterable[ProcessId]) -> None:
     """End what is left of a job whose Lab is gone."""
-    ProcessTree(job_id, roots).end(_ORPHAN_GRACE_S)
+    tree, group = ProcessTree(job_id, roots), ProcessGroup.left(job_id)
+    tree.watch(group)
+    tree.end(_ORPHAN_GRACE_S)
+    group.remove()
 
 
-def _descendants(process: psutil.Process) -> list[psutil.Process]:
+def _children() -> dict[int, list[int]]:
+    """Every process of this computer by its parent, from one look at all of them."""
+    found: dict[int, list[int]] = {}
+    for pid, parent in _parents():
+        found.setdefault(parent, []).append(pid)
+    return found
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    if sys.platform != "linux":
+        for process in psutil.process_iter(["ppid"]):
+            yield process.pid, process.info["ppid"] or 0
+        return
+    for pid in psutil.pids():
+        with suppress(OSError, ValueError, IndexError):
+            # After the name of the program, which may hold blanks and brackets.
+            yield pid, int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+
+
+def _process(pid: int) -> psutil.Process | None:
     try:
-        return process.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
+        return psutil.Process(pid)
+    except psutil.Error:
+        return None
 
 
 def _is_alive(process: psutil.Process) -> bool:

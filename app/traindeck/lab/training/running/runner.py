@@ -20,7 +20,7 @@ from traindeck.lab.training.running.job_outcome import (
     ended_by_exit,
     failed,
 )
-from traindeck.lab.training.running.job_processes import JobProcesses
+from traindeck.lab.training.running.job_processes import Exceeded, JobProcesses
 from traindeck.lab.training.running.job_transfers import Delivery, Preparation
 from traindeck.lab.training.running.process_tree import LIVE_PHASES
 
@@ -49,7 +49,8 @@ class _Every:
 class JobRun:
     """The life of one job, on a thread of its own."""
 
-    def __init__(self, work: Work, on_end: Callable[["JobRun"], None]) -> None:
+    def __init__(self, work: Work, on_end: Callable[["JobRun"], None], on_look: Callable[[], None]) -> None:
+        """`on_look` is called now and then while it runs."""
         self.id = work.id
         self.form = work.form
         self.priority = 1
@@ -60,10 +61,13 @@ class JobRun:
         self._records = work.records
         self._timing = work.timing
         self._on_end = on_end
+        self._on_look = on_look
         self._delivery = Delivery(work)
         self._processes = JobProcesses(work)
         self._preparation = Preparation(work, self._check_stop, self._processes.own)
         self._measured_at = 0.0
+        self._stopped_before: StopReason | None = None
+        self._delivery_end = 0.0
         self._last_lines: list[tuple[str, str]] = []
         self._stop_lock = threading.Lock()
         self._stop = threading.Event()
@@ -116,9 +120,8 @@ class JobRun:
             return self._stopped()  # while it waited for its turn
         self._records.move(self.id, "Running", only_from=("Pending",), event=events.RUNNING)
         try:
-            base = self._work.base
             self._records.begin_stage(self.id, "preparing")
-            python = self._preparation.run(base)
+            python = self._preparation.run()
             self._records.begin_stage(self.id, "running")
             self._check_stop()
             self._processes.start(python, self._check_stop)
@@ -130,15 +133,19 @@ class JobRun:
         finally:
             grace_s = _LEFTOVER_GRACE_S if self._reason is None else self._timing.grace_s
             all_gone = self._processes.tree.end(grace_s, self._is_hurried)
+            self._processes.clear_groups()
             self._processes.finish_logs()
         self._records.begin_stage(self.id, "end")
         self._say_last_lines()
         self._measure(is_last=True)
         if not all_gone:
             outcome = Outcome("Abnormal", "TerminatedFailed", events.NOT_STOPPED)
+        self._begin_delivery()
         self._delivery.wait()
-        unsent = self._delivery.send_outputs(self._check_lab) if self._processes.count else None
-        if unsent is not None and outcome.phase == "Completed":
+        unsent = self._delivery.send_outputs(self._check_delivery) if self._processes.count else None
+        if self._reason is StopReason.USER and self._stopped_before is None:
+            outcome = self._stopped()
+        elif unsent is not None and outcome.phase == "Completed":
             outcome = failed(self.form.tasks[0], unsent)
         self._say_goodbye(outcome)
         if unsent is None:
@@ -189,6 +196,7 @@ class JobRun:
         deadline, limit_event = self._time_limit()
         sample, metrics = _Every(self._timing.sample_s), _Every(self._timing.metrics_s)
         logs, outputs = _Every(self._timing.log_upload_s), _Every(self._timing.output_upload_s)
+        disk = _Every(self._timing.disk_s)
         self._measured_at = time.monotonic()
         self._processes.sample()
         while True:
@@ -197,6 +205,8 @@ class JobRun:
             if self._reason is not None:
                 return self._stopped()
             bad = next(((task, code) for task, code in ended if code != 0), None)
+            if bad is not None and (exceeded := self._processes.out_of_memory()) is not None:
+                return self._over_limit(exceeded)
             if bad is not None or len(ended) == self._processes.count:
                 for task, code in ended:
                     self._work.tell(events.TRAINING_ENDED.of(task=task, exit_code=code), source="Task")
@@ -206,8 +216,12 @@ class JobRun:
                 self._records.move(self.id, "Terminating", only_from=("Running",))
                 self.request_stop(StopReason.TIME_LIMIT)
                 return Outcome("Terminated", "Terminated", limit_event)
-            if sample.is_due() and (exceeding := self._processes.sample()) is not None:
-                return self._out_of_memory(exceeding)
+            if sample.is_due():
+                self._on_look()
+                if (exceeded := self._processes.sample()) is not None:
+                    return self._over_limit(exceeded)
+            if disk.is_due():
+                self._delivery.begin("disk", self._processes.look_at_disk)
             if metrics.is_due():
                 self._measure()
             if logs.is_due():
@@ -215,12 +229,11 @@ class JobRun:
             if outputs.is_due():
                 self._delivery.begin("outputs", lambda: self._delivery.send_changed_outputs(self._check_stop))
 
-    def _out_of_memory(self, task: str) -> Outcome:
+    def _over_limit(self, exceeded: Exceeded) -> Outcome:
         # The platform kills at once, without a word to the process.
         self._processes.tree.end(0)
-        event = events.OUT_OF_MEMORY.of(task=task, memory_gb=self.form.flavor.memory_gb)
-        self._last_lines.append((task, f"training ended with exit code {KILLED}: out of memory"))
-        return failed(task, event, KILLED)
+        self._last_lines.append((exceeded.task, f"training ended with exit code {KILLED}: {exceeded.words}"))
+        return failed(exceeded.task, exceeded.event, KILLED)
 
     def _time_limit(self) -> tuple[float | None, EventText]:
         limits = [hours for hours in (self.form.stop_after_hours, self.form.flavor.hours_limit) if hours]
@@ -258,10 +271,17 @@ class JobRun:
         if self._reason is not None:
             raise StoppedError
 
-    def _check_lab(self) -> None:
-        ended_at = self._lab_ended_at
+    def _begin_delivery(self) -> None:
+        """From now on a stop ends the upload; one that came before lets it go on for a while."""
+        self._stopped_before = self._reason
+        self._delivery_end = time.monotonic() + self._timing.stop_upload_s
+
+    def _check_delivery(self) -> None:
+        ended_at, missing = self._lab_ended_at, f"what is missing is in {self._work.sandbox.root}"
         if ended_at is not None and time.monotonic() - ended_at > _LAB_END_UPLOAD_S:
-            raise GivenUpError(f"the Lab ended; what is missing is in {self._work.sandbox.root}")
+            raise GivenUpError(f"the Lab ended; {missing}")
+        if self._reason is StopReason.USER and (self._stopped_before is None or time.monotonic() > self._delivery_end):
+            raise GivenUpError(f"the job was stopped; {missing}")
 
     def _is_hurried(self) -> bool:
         return self._lab_ended_at is not None

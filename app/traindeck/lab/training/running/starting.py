@@ -8,26 +8,34 @@ from typing import BinaryIO
 
 from traindeck.lab.training.running.containers import Box
 from traindeck.lab.training.running.host_places import Layer
-from traindeck.lab.training.running.job_environment import Launch, base_variables, hosts_file
+from traindeck.lab.training.running.job_environment import Launch, base_variables, own_files
 from traindeck.lab.training.running.job_outcome import Work
+from traindeck.lab.training.running.process_group import ProcessGroup
 from traindeck.lab.training.running.process_tree import start_process
 from traindeck.lab.training.running.worker_places import host_name
 
 
 def start_in_worker(
-    work: Work, node: int, wanted: Launch, output: BinaryIO, *, python: Path, writable: Path | None = None
+    work: Work,
+    node: int,
+    wanted: Launch,
+    output: BinaryIO,
+    *,
+    packages: Path | None = None,
+    writable: Path | None = None,
+    group: ProcessGroup | None = None,
 ) -> subprocess.Popen[bytes]:
-    """`python` is what the process may need beside the base; `writable` a folder it may change beside its own."""
+    """`packages`: an environment the process reads beside the base; `writable`: a folder it changes beside its own."""
     places = work.sandbox.worker(work.form.tasks[node])
     means = work.containers.means(work.base)
     if not means.tool:
-        return start_process(wanted.command, wanted.folder, wanted.variables, output)
-    layers: list[Layer] = work.containers.layers(work.base, work.access.moxing, work.environments.folder_of(python))
+        return start_process(wanted.command, wanted.folder, wanted.variables, output, group=group)
+    layers: list[Layer] = work.containers.layers(work.base, work.access.moxing, *filter(None, [packages]))
     layers += work.mounts.layers
     if writable is not None:
         layers.append(("own", str(writable), str(writable)))
-    hosts = hosts_file(work.form, work.sandbox)
-    box = Box(places, host_name(work.id, node), hosts, wanted.folder, layers, wanted.variables)
+    files = own_files(work.form, work.sandbox, places)
+    box = Box(places, host_name(work.id, node), files, wanted.folder, layers, wanted.variables)
     command, plan = work.containers.command(means, work.base, box, wanted.command)
     # What the job's own variables do to a program that starts is not for one that is still outside.
-    return start_process(command, places.root, base_variables(work.sandbox, places), output, plan)
+    return start_process(command, places.root, base_variables(work.sandbox, places), output, plan, group)

@@ -1,5 +1,6 @@
 """The folders of a job and its workers: where they are on this computer, and what the processes call them."""
 
+import os
 import shutil
 import sys
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ class WorkerPlaces:
         self.job_dir = self.mount / "user-job-dir"
         self.log_dir = self.mount / "log"
         self.workspace = self.mount / "workspace"
+        self.python = self.home / ".python"
         self.cache = root / "cache"
         self.user = root / "user"
         self.tmp = root / "tmp"
@@ -82,6 +84,8 @@ class Sandbox:
     is_mapped: bool = False
     is_apart: bool = False
     """Whether its processes are kept apart from this computer; only then their folders can be mapped."""
+    user: int | None = None
+    """Whom its processes run as where that is not the user of the Lab."""
 
     @property
     def log_dir(self) -> Path:
@@ -116,6 +120,16 @@ class Sandbox:
         for folder in self.root.iterdir():
             if folder != self.log_dir:
                 shutil.rmtree(folder)
+
+
+def hand_over(top: Path, user: int | None) -> None:
+    """Make all of this the user's, while none of their processes runs in it."""
+    if user is None or sys.platform == "win32":
+        return
+    os.chown(top, user, user, follow_symlinks=False)
+    for folder, _, names in os.walk(top):
+        for name in (".", *names):
+            os.chown(Path(folder, name), user, user, follow_symlinks=False)
 
 
 def log_name(job_id: str, task: str) -> str:

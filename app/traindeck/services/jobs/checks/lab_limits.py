@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from traindeck.domain.jobs.checks import CheckLevel
+from traindeck.domain.jobs.job import Isolation
 from traindeck.domain.texts import Text, text
 from traindeck.services.jobs.checks.frame import CheckAnswer, CheckedJob, JobCheck, green, levels, not_checked, red
 
@@ -20,6 +21,7 @@ class LabPython:
     place: str = ""
     version: str = ""
     problem: str = ""
+    isolation: Isolation = Isolation.UNKNOWN
 
     @property
     def short_version(self) -> tuple[int, int] | None:
@@ -43,6 +45,17 @@ async def _python(job: CheckedJob) -> Iterable[CheckAnswer]:
         hint = text("Correct lab.toml, or select a Python in the settings of the Lab.")
         return [red(text("{problem}", problem=python.problem), hint)]
     return [green(text("The Lab runs it with Python {version}: {place}", version=python.version, place=python.place))]
+
+
+async def _isolation(job: CheckedJob) -> Iterable[CheckAnswer]:
+    if not job.profile.is_lab or job.lab_python is None:
+        return []
+    isolation = (await job.lab_python(job.spec.engine_version)).isolation
+    if isolation.warning is not None:
+        return [not_checked(isolation.warning)]
+    if isolation is Isolation.FULL:
+        return [green(text("The job is isolated: it sees neither your files nor your programs nor your keyring."))]
+    return []
 
 
 async def _missing(job: CheckedJob) -> Iterable[CheckAnswer]:
@@ -71,6 +84,8 @@ _FIELDS = frozenset({"engine_version", "image", "flavor", "command"})
 CHECKS = (
     JobCheck("lab-python", text("Python of the Lab"), _FIELDS, _python,
              levels(CheckLevel.GREEN, CheckLevel.RED, CheckLevel.NOT_CHECKED)),
+    JobCheck("lab-isolation", text("Isolation of the job"), _FIELDS, _isolation,
+             levels(CheckLevel.GREEN, CheckLevel.NOT_CHECKED)),
     JobCheck("lab-limits", text("Limits of the Lab"), _FIELDS, _missing,
              levels(CheckLevel.GREEN, CheckLevel.NOT_CHECKED), is_remote=True),
 )  # fmt: skip

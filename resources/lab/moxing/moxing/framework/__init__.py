@@ -1,1 +1,5 @@
 """The place the file operations have in MoXing."""
+
+from moxing.framework import file
+
+__all__ = ["file"]

@@ -1,5 +1,6 @@
-"""The name older scripts import MoXing by; of it, the file operations alone are here."""
+"""The name older scripts import MoXing by; of it, the file operations and the flags are here."""
 
+from moxing.flags import get_flag, get_hyper_parameter, set_flag, set_hyper_parameter
 from moxing.framework import file
 
-__all__ = ["file"]
+__all__ = ["file", "get_flag", "get_hyper_parameter", "set_flag", "set_hyper_parameter"]

@@ -50,6 +50,10 @@ def copy_parallel(src_url, dst_url, file_list=None, threads=16, is_processing=Tr
         local.makedirs(text_of(dst_url), exist_ok=True)
         for name in made:
             local.makedirs(join(dst_url, name), exist_ok=True)
+    else:
+        filled = {name.rpartition("/")[0] for name, _ in entries}
+        for name in [name for name in made if name not in filled] or ([""] if not entries else []):
+            folders.make_dirs(join(dst_url, name))
     with ThreadPoolExecutor(max(1, min(int(threads), 16))) as pool:
         running = [pool.submit(_copy_below, src_url, dst_url, name) for name in names]
         for one in running:

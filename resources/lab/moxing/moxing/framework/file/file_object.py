@@ -1,46 +1,49 @@
-"""Files that are opened: local ones as Python opens them, those in OBS by way of a temporary copy."""
+"""Opened files: local ones as Python opens them, those in OBS through a temporary copy."""
 
+import atexit
 import io
 import os
 import tempfile
+import traceback
+import weakref
 
 from moxing.framework.file import obs_client as obs
 from moxing.framework.file.addresses import address_of, is_remote, text_of
 from moxing.framework.file.errors import MoxFileNotExistsException
 from moxing.framework.file.local import local
 
+_open_files = weakref.WeakSet()
 
-class File:
-    """Behaves as what `open` gives; a file in OBS is stored when it is flushed or closed."""
 
-    def __init__(self, name, mode="r", encoding=None, **more):
+class File(io.IOBase):
+    """Behaves as what `open` returns; a file in OBS is stored when it is flushed or closed."""
+
+    def __init__(self, name, mode="r", encoding=None, buffering=-1, errors=None, newline=None, **more):
+        self._file = None
         self.name = name
         self.mode = _tidy(mode)
         self._address = address_of(name) if is_remote(name) else None
-        self._is_changed = False
+        self._is_changed = self._is_written_below = False
         if "b" not in self.mode and encoding is None:
             encoding = "utf-8"
+        how = {"buffering": buffering, "encoding": encoding, "errors": errors, "newline": newline}
         if self._address is None:
             path = text_of(name) if isinstance(name, os.PathLike) else name
-            self._file = local.open(path, self.mode, encoding=encoding, **more)
+            self._file = local.open(path, self.mode, **how)
             return
+        self._process = os.getpid()
         handle, self._path = tempfile.mkstemp(prefix="mox-")
         os.close(handle)
         try:
             self._fetch()
-            self._file = local.open(self._path, self._mode_here(), encoding=encoding, **more)
-            if self.mode[0] == "a":
-                self._file.seek(0, io.SEEK_END)
+            # The copy is there already.
+            self._file = local.open(self._path, self.mode.replace("x", "w"), **how)
         except BaseException:
             local.remove(self._path)
             raise
         # Also a file nothing is written to is made, as `open` makes one.
         self._is_changed = self.mode[0] != "r"
-
-    def _mode_here(self):
-        """The mode for the copy, which is there before it is opened."""
-        kind = {"a": "r+", "x": "w"}.get(self.mode[0], self.mode[0])
-        return kind + ("b" if "b" in self.mode else "") + ("+" if "+" in self.mode and "+" not in kind else "")
+        _open_files.add(self)
 
     def _fetch(self):
         address = self._address
@@ -51,6 +54,23 @@ class File:
         with local.open(self._path, "wb") as file:
             if not obs.get(address.bucket, address.key, file.write) and self.mode[0] == "r":
                 raise MoxFileNotExistsException(text_of(self.name))
+
+    # These are methods of this class, so that a file nothing else refers to stays open while one of them runs.
+
+    def read(self, *size):
+        return self._file.read(*size)
+
+    def readline(self, *size):
+        return self._file.readline(*size)
+
+    def readlines(self, *hint):
+        return self._file.readlines(*hint)
+
+    def seek(self, *place):
+        return self._file.seek(*place)
+
+    def tell(self):
+        return self._file.tell()
 
     def write(self, data):
         self._is_changed = True
@@ -64,27 +84,46 @@ class File:
         self._is_changed = True
         return self._file.truncate(size)
 
+    def readable(self):
+        return self._file.readable()
+
+    def writable(self):
+        return self._file.writable()
+
+    def seekable(self):
+        return self._file.seekable()
+
+    def isatty(self):
+        return self._file.isatty()
+
+    def fileno(self):
+        # Libraries write through the number, which is not noticed here.
+        self._is_written_below = self.writable()
+        return self._file.fileno()
+
     def flush(self):
         self._file.flush()
-        if self._address is not None and self._is_changed:
+        if self._address is not None and (self._is_changed or self._is_written_below):
             with local.open(self._path, "rb") as file:
                 obs.put(self._address.bucket, self._address.key, file, os.fstat(file.fileno()).st_size)
             self._is_changed = False
 
     def close(self):
-        if self._file.closed:
+        if self.closed:
             return
+        # The copy belongs to the process that opened the file, not to a forked child.
+        is_own = self._address is None or self._process == os.getpid()
         try:
-            if self.writable():
+            if is_own and self.writable():
                 self.flush()
         finally:
             self._file.close()
-            if self._address is not None:
+            if is_own and self._address is not None:
                 local.remove(self._path)
 
     @property
     def closed(self):
-        return self._file.closed
+        return self._file is None or self._file.closed
 
     def size(self):
         if self.writable():
@@ -92,25 +131,35 @@ class File:
         return os.fstat(self._file.fileno()).st_size
 
     def __getattr__(self, name):
-        if name == "_file":  # not opened yet
+        if name.startswith("__") or self.__dict__.get("_file") is None:
             raise AttributeError(name)
-        return getattr(self._file, name)
+        found = getattr(self._file, name)
+        if not callable(found):
+            return found
 
-    def __enter__(self):
-        return self
+        def method(*args, **kwargs):
+            return getattr(self._file, name)(*args, **kwargs)
 
-    def __exit__(self, kind, error, trace):
-        self.close()
+        return method
 
     def __iter__(self):
-        return iter(self._file)
+        return self
 
     def __next__(self):
         return next(self._file)
 
     def __del__(self):
-        if "_file" in self.__dict__:
-            self.close()
+        self.close()
+
+
+@atexit.register
+def _close_all():
+    """Store what a script leaves open at its end, while everything needed for that is still there."""
+    for file in list(_open_files):
+        try:
+            file.close()
+        except Exception:
+            traceback.print_exc()
 
 
 def read(url, client_id=None, binary=False, **more):

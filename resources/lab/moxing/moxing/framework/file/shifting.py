@@ -72,7 +72,7 @@ def _table():
 
 
 def _open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
-    return File(file, mode, encoding=encoding)
+    return File(file, mode, encoding, buffering, errors, newline)
 
 
 def _make_dirs(name, mode=0o777, exist_ok=False):

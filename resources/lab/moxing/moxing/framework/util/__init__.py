@@ -1,0 +1,1 @@
+"""The helpers of MoXing that scripts import beside the file operations."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
-from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import parse_endpoint
 from traindeck.domain.errors import (
     AccessRefused,
     AppError,
@@ -95,12 +95,7 @@ def check_usable(url: str, credentials: Credentials) -> None:
             text("The keys contain invalid characters."),
             text("Paste them again without spaces or line breaks."),
         )
-    address = urlsplit(url)
-    if address.scheme not in ("http", "https") or not address.hostname:
-        raise InvalidInput(
-            text("“{url}” is not an endpoint.", url=url),
-            text("Enter it with https:// and the host name."),
-        )
+    parse_endpoint(url)
 
 
 @dataclass(frozen=True, slots=True)

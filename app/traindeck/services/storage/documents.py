@@ -6,12 +6,11 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import unquote_plus
 
 from traindeck.domain.storage.objects import ObjectRow
-from traindeck.runtime.clock import of_http_date
+from traindeck.runtime.clock import clamped
 from traindeck.services.http import bounds
 from traindeck.services.storage.bounded_xml import Tag, flat, parsed
 from traindeck.services.storage.data_ports import ListingPage
@@ -66,7 +65,7 @@ def s3_class(name: str) -> str:
 
 
 def moment(iso: str | None) -> datetime | None:
-    return datetime.fromisoformat(iso) if iso else None
+    return clamped(datetime.fromisoformat(iso)) if iso else None
 
 
 def element(name: str, content: str) -> str:
@@ -76,15 +75,6 @@ def element(name: str, content: str) -> str:
 
 def is_writable(content: str) -> bool:
     return re.search(_UNWRITABLE, content) is None
-
-
-@lru_cache(maxsize=4096)
-def http_moment(told: str) -> datetime | None:
-    """Many objects are of the same second, and reading a date is slow."""
-    try:
-        return of_http_date(told)
-    except ValueError:
-        return None
 
 
 def bare(etag: str) -> str:

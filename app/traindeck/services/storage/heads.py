@@ -19,7 +19,8 @@ from traindeck.domain.storage.object_facts import (
     RestoreState,
 )
 from traindeck.domain.storage.objects import ObjectPath, as_written
-from traindeck.services.storage.documents import http_moment, our_class, s3_class
+from traindeck.runtime.clock import http_moment
+from traindeck.services.storage.documents import our_class, s3_class
 
 _OBS = "x-obs-"
 _PREFIXES = (_OBS, "x-amz-")

@@ -16,6 +16,7 @@ from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.readings.phases import JobEvent
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import moment_at
 
 Document = Mapping[str, Any]
 
@@ -226,10 +227,7 @@ def _list(document: Document, name: str) -> list[Any]:
 
 def _moment(value: object) -> datetime | None:
     milliseconds = _number(value)
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
-    except (ValueError, OverflowError, OSError):  # no time at all
-        return None
+    return moment_at(milliseconds / 1000) if milliseconds else None
 
 
 def _number(value: object) -> int | None:

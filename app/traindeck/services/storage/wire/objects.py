@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.clock import http_moment
 from traindeck.services.http import bounds
 from traindeck.services.storage.data_ports import (
     Basin,
@@ -24,7 +25,7 @@ from traindeck.services.storage.data_ports import (
     Sink,
     StoredObject,
 )
-from traindeck.services.storage.documents import bare, document, http_moment, page_of
+from traindeck.services.storage.documents import bare, document, page_of
 from traindeck.services.storage.errors import (
     again_and_again,
     damaged,

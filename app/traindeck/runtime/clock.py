@@ -43,8 +43,8 @@ def clamped(moment: datetime) -> datetime:
 
 
 def clamped_ns(nanoseconds: int) -> int:
-    """Return the time of a file within the same years."""
-    return min(max(nanoseconds, 0), _LATEST_NS)
+    """Return the time of a file within the same years; never 0, which is no time at all."""
+    return min(max(nanoseconds, 1), _LATEST_NS)
 
 
 def moment_at(seconds: float) -> datetime:

@@ -11,13 +11,20 @@ from pathlib import Path
 
 from traindeck.domain.errors import AppError, DiskFull, InvalidInput, LocalTrouble, NotFound, Unwritable
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import clamped_ns
 
 MOST_TEXT_BYTES = 16 << 20
+_MOST_INODE = (1 << 63) - 1
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _IN_USE = {5, 32, 33}  # access denied, sharing violation, lock violation
 _BUSY_S = 1.0
 _LOOK_AGAIN_S = 0.02
 _LOCKED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def file_stamp(found: os.stat_result) -> tuple[int, int, int]:
+    """Return size, time and inode as a database holds them: some file systems have inodes of 64 bits, and any time."""
+    return found.st_size, clamped_ns(found.st_mtime_ns), found.st_ino & _MOST_INODE
 
 
 def local_error(error: OSError, path: Path | None = None, hint: Text | None = None) -> AppError:

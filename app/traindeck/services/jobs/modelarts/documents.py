@@ -16,7 +16,7 @@ from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.readings.phases import JobEvent
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
-from traindeck.runtime.clock import moment_at
+from traindeck.runtime.clock import clamped, moment_at
 
 Document = Mapping[str, Any]
 
@@ -161,11 +161,11 @@ def pool_of(document: Document) -> ResourcePool:
 def event_of(document: Document) -> JobEvent | None:
     """None: it does not say when, or nothing."""
     try:
-        at = datetime.fromisoformat(str(document.get("time")))
-    except ValueError:
+        at = datetime.fromisoformat(str(document.get("time"))).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
     message = str(document.get("message") or "")
-    return JobEvent(at.astimezone(UTC), message) if message else None
+    return JobEvent(clamped(at), message) if message else None
 
 
 def job_quota(documents: Sequence[Document]) -> JobQuota | None:

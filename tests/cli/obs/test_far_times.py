@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from pathlib import Path
 
 import pytest
 
-from support.cli_commands import Answer, Traindeck, as_program
+from support.cli_commands import Traindeck
+from support.servers.beside import beside
 from support.servers.faults import FaultyProxy, Request
 from traindeck.domain.transfers.records import Item
 from traindeck.runtime.clock import LATEST
@@ -81,47 +81,46 @@ class Dated(FaultyProxy):
         return head, body
 
 
-async def told(tmp_path: Path, lab: dict[str, str], proxy: Dated, *words: str | Path) -> Answer:
+def asking(traindeck: Traindeck, lab: dict[str, str], proxy: Dated) -> Traindeck:
     environment = {
         "HUAWEICLOUD_SDK_AK": lab["access_key"], "HUAWEICLOUD_SDK_SK": lab["secret_key"],
-        "TRAINDECK_OBS_ENDPOINT": proxy.url, "TRAINDECK_PATH_STYLE": "1", "TRAINDECK_SIGNATURE": "v2", "HUAWEICLOUD_SDK_REGION": lab["region"],
+        "HUAWEICLOUD_SDK_REGION": lab["region"], "TRAINDECK_OBS_ENDPOINT": proxy.url,
+        "TRAINDECK_PATH_STYLE": "1", "TRAINDECK_SIGNATURE": "v2",
     }  # fmt: skip
-    whole = (*map(str, words), "--profile", "environment")
-    return await asyncio.to_thread(as_program, whole, tmp_path, environment=environment)
+    return lambda *words: traindeck(*words, "--profile", "environment", environment=environment).must_be(0)
 
 
 @pytest.mark.parametrize("listed", LISTED)
-async def test_an_object_of_an_impossible_time_is_listed_and_fetched(
+def test_an_object_of_an_impossible_time_is_listed_and_fetched(
     traindeck: Traindeck, lab: dict[str, str], tmp_path: Path, listed: str
 ) -> None:
     files = tmp_path / "files"
     files.mkdir()
     (files / "a").write_bytes(b"a")
     (files / "b").write_bytes(b"b")
-    async with Dated(lab["obs"], LISTED[listed]) as proxy:
-        (await told(tmp_path, lab, proxy, "obs", "mb", "obs://dated")).must_be(0)
-        (await told(tmp_path, lab, proxy, "obs", "cp", files, "obs://dated/in/")).must_be(0)
-        rows = (await told(tmp_path, lab, proxy, "obs", "ls", "-r", "obs://dated/", "--json")).must_be(0).rows
-        assert len(rows) == 2
+    with beside(Dated(lab["obs"], LISTED[listed])) as proxy:
+        ask = asking(traindeck, lab, proxy)
+        ask("obs", "mb", "obs://dated")
+        ask("obs", "cp", files, "obs://dated/in/")
+        assert len(ask("obs", "ls", "-r", "obs://dated/", "--json").rows) == 2
         for words in (("ls", "obs://dated/in/"), ("find", "obs://dated/", "a"), ("du", "obs://dated/"), ("ls",)):
-            (await told(tmp_path, lab, proxy, "obs", *words)).must_be(0)
-        (await told(tmp_path, lab, proxy, "obs", "cp", "obs://dated/in/", tmp_path / "down")).must_be(0)
-        (await told(tmp_path, lab, proxy, "obs", "sync", "obs://dated/in/", tmp_path / "down", "--keep-times", "-y")).must_be(0)
+            ask("obs", *words)
+        ask("obs", "cp", "obs://dated/in/", tmp_path / "down")
+        ask("obs", "sync", "obs://dated/in/", tmp_path / "down", "--keep-times", "-y")
     assert sorted(file.name for file in (tmp_path / "down").iterdir()) == ["a", "b"]
 
 
-async def test_a_file_that_an_object_says_to_be_of_an_impossible_time_comes_down(
-    lab: dict[str, str], tmp_path: Path
+def test_a_file_that_an_object_says_to_be_of_an_impossible_time_comes_down(
+    traindeck: Traindeck, lab: dict[str, str], tmp_path: Path
 ) -> None:
     files = tmp_path / "files"
     files.mkdir()
     (files / "a").write_bytes(b"a")
-    async with Dated(lab["obs"], LISTED["9999"]) as proxy:
-        (await told(tmp_path, lab, proxy, "obs", "mb", "obs://kept")).must_be(0)
-        (await told(tmp_path, lab, proxy, "obs", "cp", files, "obs://kept/in/")).must_be(0)
+    traindeck("obs", "mb", "obs://kept").must_be(0)
+    traindeck("obs", "cp", files, "obs://kept/in/").must_be(0)
     for number, kept in enumerate(KEPT):
-        async with Dated(lab["obs"], LISTED["9999"], kept) as proxy:
+        with beside(Dated(lab["obs"], LISTED["9999"], kept)) as proxy:
             place = tmp_path / f"down {number}"
             for _ in range(2):
-                (await told(tmp_path, lab, proxy, "obs", "sync", "obs://kept/in/", place, "--keep-times", "-y")).must_be(0)
+                asking(traindeck, lab, proxy)("obs", "sync", "obs://kept/in/", place, "--keep-times", "-y")
             assert (place / "a").read_bytes() == b"a" and (place / "a").stat().st_mtime > 0

@@ -12,6 +12,7 @@ NUMBER = (
     r"(?:[-+]?\d{1,3}(?:,\d{3})+(?!\d|,\d)(?:\.\d+)?"  # 12,345.6
     r"|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
 )
+_MOST_DIGITS = 15
 _NOT_A_NUMBER = r"[-+]?(?:nan|inf(?:inity)?)(?![\w.])"
 _SPLIT = re.compile(r"[_./-]+")
 
@@ -81,6 +82,12 @@ class Patterns:
 def number_of(words: str) -> float:
     """Of what NUMBER finds."""
     return float(words.replace(",", ""))
+
+
+def count_of(words: str) -> int | None:
+    """Return the count that these digits are, or None for one that no training reaches."""
+    digits = words.replace(",", "")
+    return int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
 
 
 def patterns_of(document: Mapping[str, Any]) -> Patterns:

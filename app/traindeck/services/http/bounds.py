@@ -26,6 +26,12 @@ ATTRIBUTES = 20_000
 TAG_BYTES = 128 * 1024
 # More than any service takes: 48.8 TB in OBS, 50 TB in S3.
 OBJECT_BYTES = 64 * 1024**4
+_MOST_DIGITS = 18
 # A thousand million names; and whole pages without one, as where all was deleted.
 PAGES = 1_000_000
 EMPTY_PAGES = 200
+
+
+def whole_number(words: str) -> int | None:
+    """Return the number that a service writes in these digits, or None for anything else and for absurd ones."""
+    return int(words) if words.isascii() and words.isdecimal() and len(words) <= _MOST_DIGITS else None

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from traindeck.runtime.own_program import harmless_environment
+
 # Left out or replaced as a whole: the users' folders, what runs for them, what is only for a while.
 PRIVATE = tuple(map(Path, ("/home", "/root", "/run", "/tmp", "/var/tmp", "/dev", "/proc")))
 _OF_THE_USER = (
@@ -53,7 +55,7 @@ class PythonPlaces:
     @classmethod
     def asked(cls, python: Path) -> PythonPlaces:
         """Nothing is known of one that does not answer."""
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        variables = {name: value for name, value in harmless_environment().items() if not name.startswith("PYTHON")}
         try:
             said = subprocess.run(
                 [python, "-c", _ASK],

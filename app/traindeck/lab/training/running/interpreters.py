@@ -18,6 +18,7 @@ from pathlib import Path
 from traindeck.lab.training.catalogue import Engine
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.lab_settings import SETTINGS, SettingsError, read_settings
+from traindeck.runtime.own_program import harmless_environment
 
 _ASK = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 _ASK_LIMIT_S = 30.0
@@ -139,7 +140,7 @@ def _reply(command: Sequence[Path | str], variables: dict[str, str] | None = Non
         capture_output=True,
         timeout=_ASK_LIMIT_S,
         check=True,
-        env=variables,
+        env=harmless_environment() if variables is None else variables,
     ).stdout
 
 
@@ -232,7 +233,7 @@ def has_password(address: str) -> bool:
 
 def package_sources(base: Path) -> dict[str, str]:
     """Where this user's pip gets packages, as variables of pip; what holds a password is left out."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    variables = {name: value for name, value in harmless_environment().items() if not name.startswith("PYTHON")}
     try:
         lines = _reply([base, "-m", "pip", "config", "list"], variables).decode("utf-8", "replace").splitlines()
     except (OSError, subprocess.SubprocessError):

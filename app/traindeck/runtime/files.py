@@ -8,10 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, DiskFull, InvalidInput, LocalTrouble, NotFound, Unwritable
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.clock import clamped_ns
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 MOST_TEXT_BYTES = 16 << 20
 _MOST_INODE = (1 << 63) - 1
@@ -165,7 +169,19 @@ def alone_with(path: Path, limit_s: float, title: Text, hint: Text, ending: str 
     try:
         yield
     finally:
-        lock.release()
+        let_go(lock)
+
+
+def let_go(lock: BaseFileLock) -> None:
+    """Release a lock, if it is held, and remove its file first.
+
+    Only its holder may: whoever waited for this file gets a lock without a name, which FileLock throws away to begin
+    again. On Windows FileLock itself removes the file.
+    """
+    if lock.is_locked and os.name != "nt":
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
+    lock.release()
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:

@@ -149,7 +149,7 @@ def _pair() -> re.Pattern[str]:
     """A word, what stands between, and its number; the word may be the last of several that are a name."""
     word = r"[A-Za-z\u4e00-\u9fff][\w./@+%-]{0,59}"
     between = r"(?:\s*\([^()\d]{1,24}\))?(?:[\"']?\s*[:=：|]\s*|\s+is:?\s+|\s+of\s+|\s+|[\[(]\s*)"
-    opening = r"(?:[\[({\"']\s*|tensor\(\s*|(?:Tensor|Parameter)\([^()]{0,60}value=\s*)*"
+    opening = r"(?:[\[({\"']\s*|tensor\(\s*|(?:Tensor|Parameter)\([^()]{0,60}value=\s*){0,6}+"
     return re.compile(
         rf"(?<![\w./@-])({word})({between})({opening})({NUMBER}|{_NOT_A_NUMBER})"
         rf"(?:(?=(?:ms|us|s|m|sec)(?![\w/]))|(?![\w.]|:\d))(?:\s*/\s*({NUMBER})(?![\w/]))?",

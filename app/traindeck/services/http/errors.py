@@ -33,7 +33,7 @@ from traindeck.runtime.clock import http_moment
 from traindeck.services.http.calls import OutOfTime
 from traindeck.services.http.masking import without_secrets
 
-_PAGE = re.compile(rb"(?is)(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b")
+_PAGE = re.compile(rb"(?is)(?:\xef\xbb\xbf)?\s*+(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body)\b")
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _DETAIL_LIMIT = 2000
 # What is asked for beyond it is no pause of a service at work.

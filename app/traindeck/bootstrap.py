@@ -145,7 +145,8 @@ async def _main(
         from traindeck.ui.shell.feature import Shell
 
         try:
-            core = await owned.enter_async_context(Core(paths, lab_life=LabLife.OWNED, somebody_helps=True))
+            told = partial(notices.journal.tell, NewsKind.NOTE)
+            core = await owned.enter_async_context(Core(paths, lab_life=LabLife.OWNED, somebody_helps=True, told=told))
             crash_file = owned.enter_context(
                 opened_crash_file(core.paths.app_log.parent, partial(_tell_crash, notices))
             )

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from support.odd_dates import FAR_DATES, ODD_DATES, ascii_start
 from support.servers.gateway_wire import ask, signed
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
@@ -95,6 +96,14 @@ def test_wrong_keys_at_the_store(lab: LabProcess, bucket_of_doors: str, signatur
         ]
         assert [(one.status, one.errorCode) for one in answers] == [(403, code)] * len(answers)
         client.close()
+
+
+@pytest.mark.parametrize("name", ["Date", "x-obs-date", "x-amz-date", "If-Modified-Since", "If-Unmodified-Since"])
+@pytest.mark.parametrize("date", [*ODD_DATES, *FAR_DATES], ids=ascii_start)
+def test_absurd_dates_at_the_store(lab: LabProcess, bucket_of_doors: str, name: str, date: str) -> None:
+    wire = Wire(lab)
+    answer = wire.ask("GET", "/doors/k", {name: date.replace("\x00", "").strip()[:6000]})
+    assert answer.status in ((403,) if name == "Date" else (200, 304, 403, 412)), answer.body
 
 
 @pytest.mark.parametrize("minutes", [-16, 16])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from traindeck.assembly.app_log import log_to
 from traindeck.assembly.lab_link import LabLife, LabLink
 from traindeck.domain.settings import APP_LOG, LAB_IDLE, LAB_PYTHON, Setting, Value
+from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.clock import collect_seldom
 from traindeck.services.accounts.connections import Connection, Connections
@@ -30,19 +31,28 @@ class AccountCore:
     """Accounts, their keys, and what they open, as long as `async with` lasts; what opens first is closed last.
 
     `somebody_helps`: there is who can give new keys or mend the network, so work waits instead of failing.
+    `told`: is called with what the user must know of the settings.
     """
 
-    def __init__(self, paths: Paths, *, lab_life: LabLife = LabLife.BACKGROUND, somebody_helps: bool = False) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        lab_life: LabLife = LabLife.BACKGROUND,
+        somebody_helps: bool = False,
+        told: Callable[[Text, Text], None] = lambda title, hint: None,
+    ) -> None:
         self.paths = paths
+        self._told = told
         self._lab_life = lab_life
         self._somebody_helps = somebody_helps
         self._owned = AsyncExitStack()
 
     @classmethod
-    def for_command(cls) -> Self:
+    def for_command(cls, told: Callable[[Text, Text], None]) -> Self:
         """Over the home of this user, for a short while."""
         collect_seldom()
-        return cls(Paths.for_user())
+        return cls(Paths.for_user(), told=told)
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as owned:
@@ -64,6 +74,12 @@ class AccountCore:
         owned.push_async_callback(self.lab.close)
         self.book = ProfileStore(self.settings, self.disk)
         await self.book.read()
+        if self.book.cleaned:
+            title = text(
+                "A user name, a password or a query was in the endpoint of: {accounts}.",
+                accounts=", ".join(self.book.cleaned),
+            )
+            self._told(title, text("It was removed from the settings. Change that password: it was stored in a file."))
         log_bytes = self.book.value(APP_LOG)
         use_in_lab(self.lab, self.book.value)
         self.secrets = Secrets(pool(owned, 1, "keyring"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import DiskFull, Unwritable
 from traindeck.domain.settings import APP_LOG
-from traindeck.runtime.files import local_errors, our_file, our_folder
+from traindeck.runtime.files import let_go, local_errors, our_file, our_folder
 from traindeck.runtime.log_lines import LogLines
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _file(path: Path, most_bytes: Callable[[], int], owned: ExitStack) -> Rotati
                 super().close()
 
     free, lock = _first_free(path)
-    owned.callback(lock.release)
+    owned.callback(let_go, lock)
     file = OurFile(free, maxBytes=most_bytes(), backupCount=2, encoding="utf-8", delay=True)
     owned.callback(file.close)
     file.setFormatter(LogLines(_FORM))

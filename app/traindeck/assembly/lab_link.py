@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import json
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -23,7 +22,7 @@ from traindeck.domain.settings import LAB_IDLE
 from traindeck.domain.texts import spoken, text
 from traindeck.lab.root_folder import living_lab
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.own_program import own_program
+from traindeck.runtime.own_program import harmless_environment, own_program
 from traindeck.runtime.tasks import Listeners
 from traindeck.services.accounts.connections import LabAddress
 
@@ -251,7 +250,7 @@ def _spawn(command: list[str], folder: Path, words: IO[bytes], life: LabLife) ->
             stdout=subprocess.PIPE,
             stderr=words,
             # The home by its whole name: the Lab keeps it from its jobs, and has another working folder.
-            env=os.environ | {"PYTHONUTF8": "1", "TRAINDECK_HOME": str(folder)},
+            env=harmless_environment() | {"PYTHONUTF8": "1", "TRAINDECK_HOME": str(folder)},
             **apart,
         )
     except OSError as error:

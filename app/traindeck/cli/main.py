@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli.exit_codes import DONE, INTERRUPTED, code_of
 from traindeck.cli.output import Output, ReaderGone
 from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing, Unexpected
-from traindeck.domain.texts import say, text
+from traindeck.domain.texts import Text, say, text
 from traindeck.runtime.tasks import ended_as_by_ctrl_c, leaves, woken_by_signals
 from traindeck.services.accounts.environment import ACCESS, ENVIRONMENT, SECRET
 
@@ -39,25 +39,28 @@ class Call:
         """All services; what speaks to a cloud is loaded with the first question to it."""
         from traindeck.assembly.core import Core
 
-        return Core.for_command()
+        return Core.for_command(self._tell)
 
     def runs(self) -> RunCore:
         """The accounts, what moves their data, and the runs."""
         from traindeck.assembly.run_core import RunCore
 
-        return RunCore.for_command()
+        return RunCore.for_command(self._tell)
 
     def data(self) -> DataCore:
         """The accounts and what moves their data."""
         from traindeck.assembly.data_core import DataCore
 
-        return DataCore.for_command()
+        return DataCore.for_command(self._tell)
 
     def accounts(self) -> AccountCore:
         """The accounts and the ways to their services: the least, and the quickest."""
         from traindeck.assembly.account_core import AccountCore
 
-        return AccountCore.for_command()
+        return AccountCore.for_command(self._tell)
+
+    def _tell(self, title: Text, hint: Text) -> None:
+        self.output.note(f"{say(title)} {say(hint)}")
 
     def profile(self, core: AccountCore) -> str:
         """What was asked for, else the current one; raises InvalidInput where there is none."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from traindeck.cli.argparse_words import translate_argparse
 from traindeck.cli.help_page import help_page, terminal_columns, usage_line
 from traindeck.domain.texts import say
+from traindeck.runtime.clock import clamped
 from traindeck.runtime.language import LANGUAGES
 
 translate_argparse()
@@ -225,7 +226,7 @@ def moment(value: str) -> datetime:
             hour, minute, *second = map(int, words.split(":"))
             found = now.replace(hour=hour, minute=minute, second=second[0] if second else 0, microsecond=0)
             return found if found <= now else found - timedelta(days=1)
-        return datetime.fromisoformat(words).astimezone()
+        return clamped(datetime.fromisoformat(words).astimezone()).astimezone()
     except (ValueError, OverflowError):
         hint = say("enter a time such as 14:30 or 2026-03-01T14:30, or 90s, 30m, 1h or 7d")
         raise argparse.ArgumentTypeError(hint) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from traindeck.cli.columns import aligned
 from traindeck.domain.jobs.run_table import number_words, plain_number
 from traindeck.domain.readings.words import progress_words, sparkline
 from traindeck.domain.texts import say, text
+from traindeck.runtime.clock import moment_at
 
 if TYPE_CHECKING:
     from traindeck.domain.readings.failures import Failure
@@ -64,7 +64,7 @@ def reading_document(reading: LogReading) -> dict[str, object]:
             "share": progress.share,
             "seconds_left": progress.seconds_left,
             "restarts": progress.restarts,
-            "last_news": None if progress.news_at is None else datetime.fromtimestamp(progress.news_at, UTC),
+            "last_news": None if progress.news_at is None else moment_at(progress.news_at),
         },
         "values": {name: plain_number(value) for name, value in reading.values.items()},
         "not_finite": None if bad is None else _not_finite(bad),

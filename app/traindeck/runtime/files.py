@@ -8,16 +8,27 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, DiskFull, InvalidInput, LocalTrouble, NotFound, Unwritable
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import clamped_ns
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 MOST_TEXT_BYTES = 16 << 20
+_MOST_INODE = (1 << 63) - 1
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _IN_USE = {5, 32, 33}  # access denied, sharing violation, lock violation
 _BUSY_S = 1.0
 _LOOK_AGAIN_S = 0.02
 _LOCKED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def file_stamp(found: os.stat_result) -> tuple[int, int, int]:
+    """Return size, time and inode as a database holds them: some file systems have inodes of 64 bits, and any time."""
+    return found.st_size, clamped_ns(found.st_mtime_ns), found.st_ino & _MOST_INODE
 
 
 def local_error(error: OSError, path: Path | None = None, hint: Text | None = None) -> AppError:
@@ -158,7 +169,19 @@ def alone_with(path: Path, limit_s: float, title: Text, hint: Text, ending: str 
     try:
         yield
     finally:
-        lock.release()
+        let_go(lock)
+
+
+def let_go(lock: BaseFileLock) -> None:
+    """Release a lock, if it is held, and remove its file first.
+
+    Only its holder may: whoever waited for this file gets a lock without a name, which FileLock throws away to begin
+    again. On Windows FileLock itself removes the file.
+    """
+    if lock.is_locked and os.name != "nt":
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
+    lock.release()
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o600) -> None:

@@ -1,13 +1,39 @@
-"""How this program starts another one of itself."""
+"""How this program starts other programs, and itself again."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+from urllib.parse import urlsplit
 
 CHECKS_PICTURES = "--check-pictures"
 """The only argument of one that decodes pictures; people do not type it."""
 
 
+# What variables with keys, tokens and passwords are called, word by word.
+_OPENS = {
+    "AK", "SK", "KEY", "KEYS", "APIKEY", "SECRET", "SECRETS", "TOKEN", "TOKENS", "PASS", "PASSWORD", "PASSWD",
+    "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "AUTH", "COOKIE",
+}  # fmt: skip
+
+
 def own_program() -> list[str]:
     # -P: a file of the user's that is called like a module of Python must not be taken for it.
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "traindeck"]
+
+
+def harmless_environment() -> dict[str, str]:
+    """Return the variables of this process without keys, tokens and passwords, for programs that need none of them."""
+    return {name: value for name, value in os.environ.items() if not _opens(name, value)}
+
+
+def _opens(name: str, value: str) -> bool:
+    if not _OPENS.isdisjoint(re.split("[^A-Z0-9]", name.upper())):
+        return True
+    if "://" not in value:
+        return False
+    try:
+        return urlsplit(value).password is not None
+    except ValueError:
+        return True

@@ -9,7 +9,15 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from traindeck.domain.accounts.profiles import LAB, NO_PROFILE, Profile, Provider, Signature
+from traindeck.domain.accounts.profiles import (
+    ENDPOINTS,
+    LAB,
+    NO_PROFILE,
+    Profile,
+    Provider,
+    Signature,
+    cleaned_endpoint,
+)
 from traindeck.domain.errors import InvalidInput, LocalTrouble
 from traindeck.domain.settings import BY_KEY, Setting, SettingValue, Value, value_of
 from traindeck.domain.texts import text
@@ -31,6 +39,8 @@ class Settings:
     """Those of `domain/settings.py` that are not as they come."""
     others: Mapping[str, Any] = field(default_factory=dict)
     """What stands in the file and means nothing to this program: it is of a newer one, or damaged, and stays."""
+    cleaned: tuple[str, ...] = ()
+    """The accounts whose endpoint had a user, a password or a query in the file, which go with the next change."""
 
     def value(self, setting: Setting[Value]) -> Value:
         return value_of(self.chosen, setting)
@@ -76,13 +86,16 @@ class SettingsFile:
         with local_errors(self._path), alone_with(self._path, _PATIENCE_S, busy, hint):
             settings = edit(self.read())
             content = {"schema": SCHEMA, **asdict(settings)}
+            del content["cleaned"]
             content |= {**content.pop("others"), **content.pop("chosen")}
             write_whole(self._path, json.dumps(content, indent=2, ensure_ascii=False).encode())
         return settings
 
 
 def _settings(content: dict[str, Any]) -> Settings:
-    profiles = tuple(_profile(entry) for entry in content.pop("profiles", ()))
+    entries = content.pop("profiles", ())
+    cleaned = tuple(entry["name"] for entry in entries if _clean(entry))
+    profiles = tuple(map(_profile, entries))
     favourites = tuple(tuple(entry) for entry in content.pop("favourites", ()))
     current = content.pop("current_profile", LAB)
     chosen: dict[str, SettingValue] = {}
@@ -95,7 +108,15 @@ def _settings(content: dict[str, Any]) -> Settings:
         del content[key]
         if value != BY_KEY[key].default:
             chosen[key] = value
-    return Settings(current, profiles, favourites, chosen, content)
+    return Settings(current, profiles, favourites, chosen, content, cleaned)
+
+
+def _clean(entry: dict[str, Any]) -> bool:
+    """Take passwords out of the endpoints, and return whether there were any."""
+    found = {name: entry[name] for name in ENDPOINTS if isinstance(entry.get(name), str)}
+    clean = {name: cleaned_endpoint(address) for name, address in found.items()}
+    entry.update(clean)
+    return clean != found
 
 
 def _profile(entry: dict[str, Any]) -> Profile:
@@ -115,10 +136,15 @@ class ProfileStore:
         self._file = file
         self._disk = disk
         self._settings = Settings()
+        self.cleaned: tuple[str, ...] = ()
+        """The accounts whose endpoint held a password or a query that reading took out of the file."""
 
     async def read(self) -> None:
         """Another program may have changed them."""
         self._settings = await self._disk.run(lambda _: self._file.read())
+        if self._settings.cleaned:
+            self.cleaned = self._settings.cleaned
+            await self._change(lambda settings: settings)
 
     def all(self) -> list[Profile]:
         return list(self._settings.profiles)

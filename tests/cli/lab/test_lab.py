@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import psutil
 import pytest
 
 from support.cli_commands import Traindeck, serving
@@ -42,6 +43,16 @@ def test_a_lab_is_shown_and_ended(traindeck: Traindeck, tmp_path: Path) -> None:
         assert "A Lab is already running" in refused.said
         assert traindeck("lab", "stop", "--json").must_be(0).document["stopped"] is True
         assert traindeck("lab", "status", "--json").must_be(0).document["running"] is False
+
+
+def test_the_lab_in_the_background_has_no_keys_of_who_started_it(traindeck: Traindeck) -> None:
+    keys = {"HUAWEICLOUD_SDK_AK": "CALLERSKEY0123456789", "HUAWEICLOUD_SDK_SK": "s" * 40, "WANDB_API_KEY": "w" * 40}
+    traindeck("obs", "ls", "--profile", "lab", environment=keys).must_be(0)
+    try:
+        pid = traindeck("lab", "status", "--json").must_be(0).document["pid"]
+        assert not keys.keys() & psutil.Process(pid).environ().keys()
+    finally:
+        traindeck("lab", "stop").must_be(0)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a process cannot be made to pause there")

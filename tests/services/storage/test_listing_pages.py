@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from urllib.parse import quote, quote_plus
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traindeck.domain.storage.objects import ObjectRow
-from traindeck.services.storage.documents import page_of
+from traindeck.services.storage.bounded_xml import flat
+from traindeck.services.storage.documents import TAGS_OF_PAGES, page_of
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 PLAIN_KEYS = KEYS.filter(lambda key: key.isprintable())
@@ -78,3 +80,63 @@ def test_folders_and_where_the_next_page_begins() -> None:
 def test_what_is_no_listing_is_not_an_empty_one(xml: str) -> None:
     with pytest.raises((ValueError, ET.ParseError)):
         page_of(xml)
+
+
+HOSTILE = {
+    "owners that never end": "<Contents><Key>a</Key><LastModified>m</LastModified><ETag>e</ETag><Size>1</Size>"
+    + "<Owner></Owner>" * 900,
+    "owners in every row": (
+        "<Contents><Key>a</Key><LastModified>m</LastModified><ETag>e</ETag><Size>1</Size>"
+        "<Owner></Owner><Owner></Owner>" * 400
+    ),
+    "one tag after the other": "<Contents><Key>" * 5000,
+    "one long tag": "<Contents a='" + "x" * 300_000 + "'/>",
+    "levels": "<Owner>" * 20_000 + "</Owner>" * 20_000,
+    "attributes": "<Owner " + " ".join(f'a{number}=""' for number in range(9_000)) + "/>",
+    "attributes of many": ("<Owner " + " ".join(f'a{number}=""' for number in range(9_000)) + "/>") * 8,
+    "entities": "&a;" * 20_000,
+    "blanks": "<Contents>" + " " * 100_000 + "</Contents>",
+    "a page of another": "<Contents>\n</Contents>" * 90_000,
+}
+WITHIN_BOUNDS = ("attributes", "blanks", "a page of another")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_is_done_with_at_once(name: str) -> None:
+    began = time.thread_time()
+    try:
+        page_of(listing(HOSTILE[name]))
+        is_refused = False
+    except ValueError:
+        is_refused = True
+    assert time.thread_time() - began < 2
+    assert is_refused == (name not in WITHIN_BOUNDS)
+
+
+@pytest.mark.parametrize(
+    "declared", ['<!DOCTYPE a [<!ENTITY b "c">]>', "<!doctype a>", '<!DOCTYPE a SYSTEM "file:///etc/passwd">']
+)
+def test_a_page_declares_nothing(declared: str) -> None:
+    page = listing(written("k", "obs")).replace("<ListBucketResult>", f"{declared}<ListBucketResult>")
+    with pytest.raises(ValueError):
+        page_of(page)
+
+
+def test_a_page_of_equal_rows_is_read_without_a_tree() -> None:
+    rows = "".join(written(f"k{number}", "obs").replace("\n ", "") for number in range(9))
+    found = flat(listing(rows), TAGS_OF_PAGES)
+    assert found is not None and found.count(found[found.index("k0") + 1]) == 9
+    assert page_of(listing(rows)).rows == expected([f"k{number}" for number in range(9)])
+
+
+@pytest.mark.parametrize("key", [" k", "k", "Key", "\tk", "]]>", "&amp;", "a" * 300_000])
+@pytest.mark.parametrize("between", ["", "\n", "  "])
+def test_blanks_between_elements_belong_to_no_name(key: str, between: str) -> None:
+    rows = [written(escape(name), "obs").replace("\n ", "") for name in (key, "z", "z")]
+    xml = listing(between.join(("", *rows, "")).replace("<Key>", f"{between}<Key>"), more="<NextMarker> n</NextMarker>")
+    if len(key) > 100_000:
+        with pytest.raises(ValueError):
+            page_of(xml)
+        return
+    page = page_of(xml)
+    assert page.rows == expected([key, "z", "z"]) and page.next_marker == " n"

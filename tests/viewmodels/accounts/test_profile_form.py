@@ -167,6 +167,9 @@ async def test_a_form_with_mistakes_is_not_sent(bench: Opened) -> None:
         ("access_key", "has blank"),
         ("secret_key", "全角"),
         ("obs_endpoint", "obs.example.com"),
+        ("obs_endpoint", "https://user:word@obs.example.com"),
+        ("modelarts_endpoint", "https://user@obs.example.com"),
+        ("iam_endpoint", "https://obs.example.com?a=b"),
     ],
 )
 async def test_each_field_says_what_is_wrong(bench: Opened, field: str, value: str) -> None:

@@ -9,7 +9,14 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials, Secret
-from traindeck.domain.accounts.profiles import Profile, Provider, Signature, is_profile_name, proxy_with_password
+from traindeck.domain.accounts.profiles import (
+    Profile,
+    Provider,
+    Signature,
+    is_profile_name,
+    parse_endpoint,
+    proxy_with_password,
+)
 from traindeck.domain.errors import AppError, InvalidInput
 from traindeck.domain.texts import Text, text
 
@@ -148,9 +155,9 @@ def _account(
     endpoint, region = where
     url = (endpoint if "://" in endpoint else f"https://{endpoint}").rstrip("/")
     try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:
-        return LeftOut(tool, remote, text("“{url}” is not an endpoint.", url=endpoint))
+        host = urlsplit(parse_endpoint(url)).hostname or "" if endpoint else ""
+    except InvalidInput as error:
+        return LeftOut(tool, remote, error.title)
     is_huawei = _HUAWEI.fullmatch(host) or not endpoint
     if known := _HUAWEI.fullmatch(host) or _AMAZON.fullmatch(host):
         region = region or known[1]

@@ -118,6 +118,8 @@ REGIONS: tuple[tuple[str, str, str], ...] = (
 
 _USUAL_PORT = 8080
 _HOST = re.compile(r"[A-Za-z0-9_.:-]+")
+ENDPOINTS = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
+"""The fields of a profile that hold one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,37 @@ def _not_one() -> InvalidInput:
         text("This is not a proxy URL."),
         text("Enter http://host:port or http://user@host:port. Only HTTP proxies are supported."),
     )
+
+
+def parse_endpoint(address: str) -> str:
+    """Return the URL of a service without a slash at its end.
+
+    Raises InvalidInput. What may hold a password is not repeated in the error.
+    """
+    written = address.strip().rstrip("/")
+    if any(sign in written for sign in "@?#"):
+        raise InvalidInput(
+            text("An endpoint must not contain a user name, a password, “?” or “#”."),
+            text("Enter only https:// and the host name. The keys have their own fields."),
+        )
+    try:
+        parts = urlsplit(written)
+        is_one = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "") and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one or not written.isprintable() or " " in written or "\\" in written:
+        raise InvalidInput(
+            text("“{url}” is not an endpoint.", url=address),
+            text("Enter it with https:// and the host name."),
+        )
+    return written
+
+
+def cleaned_endpoint(address: str) -> str:
+    """Return the same place without user info, query and fragment: older versions kept them."""
+    place = address.partition("#")[0].partition("?")[0]
+    scheme, mark, rest = place.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else place.rpartition("@")[2]
 
 
 class Asked(StrEnum):

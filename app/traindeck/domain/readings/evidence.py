@@ -24,9 +24,9 @@ _PROGRESS = re.compile(
 )
 # A log of the platform, a stamp: not a part of what an exception says.
 _STAMPED = re.compile(r"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d|^\[?(?:INFO|WARNING|ERROR)\b|^\[[\w.]+ Service Log\]")
-_PREFIX = re.compile(r"^\s*(?:\[[^\]\n]{1,60}\][: ]{0,2}|[\w./-]{1,40}[:|]\s)?\s*$")
+_PREFIX = re.compile(r"^\s*+(?:\[[^\]\n]{1,60}\][: ]{0,2}|[\w./-]{1,40}[:|]\s)?\s*+$")
 _MOST_PREFIX = 120
-_MOMENT = re.compile(r"\d+(?:[-/:.,T]\d+)+(?:Z|[+-]\d\d:?\d\d)?")
+_MOMENT = re.compile(r"(?<!\d)\d++(?:[-/:.,T]\d++)++(?:Z|[+-]\d\d:?\d\d)?")
 # Nothing is given back: of several in a row, each could take in the next ones in ever so many ways.
 _ANY_MOMENT = r"\d++(?:[-/:.,T]\d++)*+(?:Z|[+-]\d\d:?\d\d)?+"
 _OF_LIBRARIES = ("site-packages", "dist-packages", "<frozen", "<string>", "lib/python")

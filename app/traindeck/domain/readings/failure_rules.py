@@ -18,7 +18,7 @@ _NAME = re.compile(r"(?:\w+://)?[\w./+-]+")
 _OPTION = re.compile(r"--[A-Za-z][\w-]*|-[A-Za-z](?![\w-])")
 _GIVEN = "arguments"
 """What the job passed to the script: what is not the name of an option is a value."""
-_LIKE_A_KEY = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{16,}")
+_LIKE_A_KEY = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{16,}")
 
 
 class FailureAction(StrEnum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from traindeck.domain.readings.encodings import words_of
-from traindeck.domain.readings.patterns import COUNTERS, Patterns, number_of
+from traindeck.domain.readings.patterns import COUNTERS, Patterns, count_of, number_of
 from traindeck.domain.readings.tracking import TrackedNumber
 
 MOST_LINE = 4096
@@ -21,6 +21,7 @@ _MOST_BEFORE = 80
 _WORD_BEFORE = re.compile(r"([A-Za-z_-]+)[^A-Za-z0-9]*$")
 _SECONDS_A_DAY = 86400
 _MOST_STAMP = 60
+_MOST_PLACE = 1e15
 _MOST_HEADING = 60
 _MOST_RANK = 200
 _OF_BARS = ("throughput", "step_time")
@@ -129,8 +130,10 @@ class LineReader:
             return
         for needs, expression in self._patterns.left:
             if needs in low and (match := expression.search(words)):
-                days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-                found.seconds_left = float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+                parts = [count_of(part or "0") for part in match.groups()]
+                if None not in parts:
+                    days, hours, minutes, seconds = (part or 0 for part in parts)
+                    found.seconds_left = float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
     def _take_heads(self, words: str) -> None:
         first = _FIRST_HEAD.match(words)
@@ -204,13 +207,13 @@ class LineReader:
     @staticmethod
     def _place(found: LineFacts, parts: dict[str, str | None]) -> None:
         if epoch := parts.get("epoch"):
-            found.epoch = float(epoch)
+            found.epoch = _place_of(epoch)
         if epochs := parts.get("epochs"):
-            found.epochs = int(epochs)
+            found.epochs = count_of(epochs)
         if step := parts.get("step"):
-            found.step = int(step)
+            found.step = count_of(step)
         if steps := parts.get("steps"):
-            found.steps = int(steps)
+            found.steps = count_of(steps)
 
     def _values(self, words: str, low: str, found: LineFacts) -> int:
         """The numbers that were measured, and where the first of them is named."""
@@ -315,8 +318,9 @@ class LineReader:
         is_place = found.epoch is not None or found.step is not None
         for name, pattern in self._patterns.totals.items():
             if getattr(found, name) is None and (match := pattern.search(words, low)):
-                setattr(found, name, int(match[1].replace(",", "")))
-                found.is_total = not is_place
+                total = count_of(match[1])
+                setattr(found, name, total)
+                found.is_total = not is_place and total is not None
 
     def _counter(self, low: str, found: LineFacts, name: str) -> None:
         best: re.Match[str] | None = None
@@ -332,15 +336,23 @@ class LineReader:
                 best = match
         if best is None:
             return
-        number = float(best[2].replace(",", ""))
+        number = _place_of(best[2])
+        if number is None:
+            return
         # “epochs: 30” is a setting, and “epochs 3/30” is not.
         if name == COUNTERS[0] and best[1].endswith("s") and best[3] is None:
             return
-        total = int(best[3].replace(",", "")) if best[3] else None
+        total = count_of(best[3]) if best[3] else None
         if name == COUNTERS[0]:
             found.epoch, found.epochs = number, found.epochs or total
         else:
             found.step, found.steps = int(number), found.steps or total
+
+
+def _place_of(words: str) -> float | None:
+    """How far an epoch or a step is, with a part of it; None: no training is there."""
+    number = number_of(words)
+    return number if abs(number) <= _MOST_PLACE else None
 
 
 def _cells(words: str, separator: str | None) -> list[str]:

@@ -12,6 +12,7 @@ NUMBER = (
     r"(?:[-+]?\d{1,3}(?:,\d{3})+(?!\d|,\d)(?:\.\d+)?"  # 12,345.6
     r"|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
 )
+_MOST_DIGITS = 15
 _NOT_A_NUMBER = r"[-+]?(?:nan|inf(?:inity)?)(?![\w.])"
 _SPLIT = re.compile(r"[_./-]+")
 
@@ -83,6 +84,12 @@ def number_of(words: str) -> float:
     return float(words.replace(",", ""))
 
 
+def count_of(words: str) -> int | None:
+    """Return the count that these digits are, or None for one that no training reaches."""
+    digits = words.replace(",", "")
+    return int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
+
+
 def patterns_of(document: Mapping[str, Any]) -> Patterns:
     """From the file's content; it comes with the program, so that a mistake in it is a mistake of ours."""
     kinds = {word: kind for kind, words in document["beside"].items() for word in words}
@@ -142,7 +149,7 @@ def _pair() -> re.Pattern[str]:
     """A word, what stands between, and its number; the word may be the last of several that are a name."""
     word = r"[A-Za-z\u4e00-\u9fff][\w./@+%-]{0,59}"
     between = r"(?:\s*\([^()\d]{1,24}\))?(?:[\"']?\s*[:=：|]\s*|\s+is:?\s+|\s+of\s+|\s+|[\[(]\s*)"
-    opening = r"(?:[\[({\"']\s*|tensor\(\s*|(?:Tensor|Parameter)\([^()]{0,60}value=\s*)*"
+    opening = r"(?:[\[({\"']\s*|tensor\(\s*|(?:Tensor|Parameter)\([^()]{0,60}value=\s*){0,6}+"
     return re.compile(
         rf"(?<![\w./@-])({word})({between})({opening})({NUMBER}|{_NOT_A_NUMBER})"
         rf"(?:(?=(?:ms|us|s|m|sec)(?![\w/]))|(?![\w.]|:\d))(?:\s*/\s*({NUMBER})(?![\w/]))?",

@@ -135,9 +135,9 @@ def _date(text: str) -> float:
         raise MalformedXML
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
         raise MalformedXML from error
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     if moment.timestamp() % 86_400:
         raise InvalidArgument("Date", text, "'Date' must be at midnight GMT.")
     return moment.timestamp()

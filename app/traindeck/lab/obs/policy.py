@@ -181,7 +181,7 @@ def _holds(wanted: str, key: str, values: object, context: Mapping[str, str]) ->
 
 
 def _safely(test: Callable[[str, str], bool], actual: str, wanted: str) -> bool:
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         return test(actual, wanted)
     return False
 

@@ -140,6 +140,7 @@ def keyed(algorithm: str, key: bytes | str, text: str) -> bytes:
 
 
 _BASIC = re.compile(r"\d{8}T\d{6}Z")
+_LONGEST_DATE = 64
 
 
 def parsed_date(text: str) -> datetime | None:
@@ -153,11 +154,14 @@ def parsed_date(text: str) -> datetime | None:
 
 @lru_cache(maxsize=64)  # who sends many small objects says the same for a second
 def http_date(text: str) -> datetime | None:
+    """The date in a header, in UTC, or None for anything odd."""
+    if len(text) > _LONGEST_DATE:
+        return None
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, TypeError, IndexError):  # zones and numbers that the library does not expect
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def raw_request(request: web.BaseRequest, *, host_bucket: str = "", body_sha256: str = "") -> RawRequest:

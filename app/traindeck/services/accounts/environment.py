@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from traindeck.domain.accounts.keys import Credentials, Secret
-from traindeck.domain.accounts.profiles import Profile, Provider, Signature, is_region
+from traindeck.domain.accounts.profiles import ENDPOINTS, Profile, Provider, Signature, is_region, parse_endpoint
 from traindeck.domain.errors import InvalidInput
 from traindeck.domain.texts import text
 
@@ -54,6 +54,13 @@ def environment_profile() -> Profile | None:
             text("Set {variable} as in the URL of the console, for example cn-north-4.", variable=REGION),
         )
     addresses = {name: os.environ.get(variable, "").strip() for name, variable in ADDRESSES.items()}
+    for name in ENDPOINTS:
+        try:
+            addresses[name] = addresses[name] and parse_endpoint(addresses[name])
+        except InvalidInput as error:
+            raise InvalidInput(
+                error.title, text("Set {variable} to https:// and the host name.", variable=ADDRESSES[name])
+            ) from None
     signature = os.environ.get(SIGNATURE, "").strip() or Signature.AUTO.value
     if signature not in list(Signature):
         raise InvalidInput(

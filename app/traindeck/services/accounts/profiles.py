@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials, Secret
 from traindeck.domain.accounts.profiles import (
+    ENDPOINTS,
     LAB,
     CheckUp,
     Profile,
     is_profile_name,
     is_region,
+    parse_endpoint,
     parse_proxy,
 )
 from traindeck.domain.errors import Conflict, InvalidInput, KeyringMissing
@@ -161,13 +162,9 @@ def refuse_unusable_profile(profile: Profile) -> None:
             text("“{region}” is not the name of a region.", region=profile.region),
             text("Enter it as in the URL of the console, for example cn-north-4."),
         )
-    for address in (profile.obs_endpoint, profile.modelarts_endpoint, profile.iam_endpoint):
-        parts = urlsplit(address)
-        if address and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise InvalidInput(
-                text("“{url}” is not an endpoint.", url=address),
-                text("Enter it with https:// and the host name."),
-            )
+    for address in (getattr(profile, name) for name in ENDPOINTS):
+        if address:
+            parse_endpoint(address)
     if profile.proxy:
         parse_proxy(profile.proxy)
     if profile.work_in:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.own_program import harmless_environment
 from traindeck.services.previews.pictures import MOST_BYTES, MOST_PIXELS, dimensions, format_of
 
 _PATIENCE_S = 20.0
@@ -151,7 +152,7 @@ class _Decoder:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONUTF8": "1"},
+                env=harmless_environment() | {"PYTHONUTF8": "1"},
                 **apart,
             )
         except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from traindeck.domain.errors import AppError, LocalTrouble, NotFound
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.name_filter import FilterRules
+from traindeck.runtime.own_program import harmless_environment
 from traindeck.runtime.tasks import TaskScope
 
 EVENT_FILES: FilterRules = ((True, "*tfevents*"),)
@@ -48,6 +49,7 @@ async def tensorboard(folder: Path) -> AsyncIterator[str]:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
+        env=harmless_environment(),
         start_new_session=os.name != "nt",  # Ctrl-C is ours: we end it
     )  # fmt: skip
     assert process.stdout is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +17,14 @@ from traindeck.domain.settings import SETTINGS, WebAddress
 from traindeck.domain.texts import text
 from traindeck.runtime.files import local_errors, write_whole
 from traindeck.services.diagnosis.computer import all_versions
+from traindeck.services.diagnosis.report_masking import masked_json, masked_text
 from traindeck.services.http.masking import without_secrets
 from traindeck.store.paths import Paths
 
 _LOG_BYTES = 256 * 1024
 _MOST_LOGS = 8
+# A web address of the user's may let in everyone who knows it.
+_PRIVATE = frozenset(one.key for one in SETTINGS if isinstance(one, WebAddress))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class ProblemReport:
         """In the place of one of this name; without words there is none."""
         parts = [part for part in self.parts if part.name != name]
         if words.strip():
+            words = masked_json(words, _PRIVATE) if name.endswith(".json") else masked_text(words)
             parts.append(ReportPart(name, without_secrets(words, *self.known).encode(errors="replace")))
         return replace(self, parts=tuple(parts))
 
@@ -104,16 +107,10 @@ def _findings(checks: Sequence[Check]) -> str:
 def _kept(paths: Paths) -> Iterator[tuple[str, str]]:
     """Settings hold no secret; the log neither, and both are looked through all the same."""
     if paths.settings.exists():
-        yield "settings.json", _without_addresses(_end_of(paths.settings))
+        yield "settings.json", _end_of(paths.settings)
     logs = sorted(paths.app_log.parent.glob("*.log"), key=lambda log: log.name) if paths.app_log.parent.exists() else []
     for log in logs[:_MOST_LOGS]:
         yield f"log/{log.name}", _end_of(log)
-
-
-def _without_addresses(settings: str) -> str:
-    """A web address of the user's may let in whoever knows it."""
-    keys = "|".join(re.escape(one.key) for one in SETTINGS if isinstance(one, WebAddress))
-    return re.sub(rf'("(?:{keys})": ")[^"\n]+', r"\1…", settings)
 
 
 def _end_of(file: Path) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.profiles import Check, Profile, Proxy
 from traindeck.domain.texts import Text, moment_words, text
+from traindeck.runtime.clock import moment_at
 from traindeck.services.http.errors import asks_for_authority, mistrusted
 from traindeck.services.http.proxies import is_loopback
 
@@ -236,7 +237,7 @@ class _Walk:
         assert isinstance(certificate, dict)
         issuer = {key: value for part in certificate.get("issuer", ()) for key, value in part}
         name = issuer.get("organizationName") or issuer.get("commonName") or "–"
-        ends = datetime.fromtimestamp(ssl.cert_time_to_seconds(certificate["notAfter"]), UTC)
+        ends = moment_at(ssl.cert_time_to_seconds(certificate["notAfter"]))
         fact = text(
             "{version} with {host}; its certificate by {issuer} expires at {time}; trusted by “{file}”.",
             version=spoken, host=self._host, issuer=name, time=moment_words(ends), file=trusted,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import socket
 import ssl
@@ -9,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
-from urllib.parse import urlsplit
 
 from traindeck.domain.accounts.keys import Credentials
+from traindeck.domain.accounts.profiles import parse_endpoint
 from traindeck.domain.errors import (
     AccessRefused,
     AppError,
@@ -29,13 +30,16 @@ from traindeck.domain.errors import (
     Unreachable,
 )
 from traindeck.domain.texts import Text, count_text, moment_words, text
-from traindeck.runtime.clock import of_http_date
+from traindeck.runtime.clock import http_moment
 from traindeck.services.http.calls import OutOfTime
 from traindeck.services.http.masking import without_secrets
 
-_PAGE = re.compile(rb"(?is)(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b")
+_PAGE = re.compile(rb"(?is)(?:\xef\xbb\xbf)?\s*+(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body)\b")
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _DETAIL_LIMIT = 2000
+# What is asked for beyond it is no pause of a service at work.
+_LONGEST_WAIT_S = 86_400.0
+_LONGEST_NUMBER = 64
 
 Family = TypeVar("Family", bound=AppError, covariant=True)
 
@@ -96,12 +100,7 @@ def check_usable(url: str, credentials: Credentials) -> None:
             text("The keys contain invalid characters."),
             text("Paste them again without spaces or line breaks."),
         )
-    address = urlsplit(url)
-    if address.scheme not in ("http", "https") or not address.hostname:
-        raise InvalidInput(
-            text("“{url}” is not an endpoint.", url=url),
-            text("Enter it with https:// and the host name."),
-        )
+    parse_endpoint(url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,9 +359,17 @@ def unusable_certificates(service: Service, ca_file: str, detail: str) -> Invali
 
 def seconds_ahead(server_date: str) -> float | None:
     """By how much the server's clock is before ours; None when it did not say."""
+    there = http_moment(server_date)
+    return None if there is None else (there - datetime.now(UTC)).total_seconds()
+
+
+def seconds_until(retry_after: str) -> float | None:
+    """How long to wait: a number, or the moment itself; None when it says neither."""
     try:
-        there = of_http_date(server_date)
+        wanted_s = float(retry_after[:_LONGEST_NUMBER])
     except ValueError:
-        return None
-    there = there if there.tzinfo else there.replace(tzinfo=UTC)
-    return (there - datetime.now(UTC)).total_seconds()
+        ahead_s = seconds_ahead(retry_after)
+        if ahead_s is None:
+            return None
+        wanted_s = ahead_s
+    return None if math.isnan(wanted_s) else min(max(wanted_s, 0.0), _LONGEST_WAIT_S)

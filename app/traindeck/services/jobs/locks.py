@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.files import local_errors, our_folder
+from traindeck.runtime.files import let_go, local_errors, our_folder
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -24,7 +24,7 @@ async def held(path: Path, calls: BlockingCalls) -> AsyncIterator[bool]:
         yield await calls.run(lambda _: _taken(lock, path))
     finally:
         # Also when cancelled while it was being taken; letting go does not wait.
-        lock.release()
+        let_go(lock)
 
 
 def _taken(lock: FileLock, path: Path) -> bool:

@@ -12,6 +12,7 @@ _SEQUENCES = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n\r]*(?:\x07|\x1b\\)|[PX^_][^\x1b\n\r]*\x1b\\|[ -/]+[0-~]"
     r"|[@-OQ-WYZ\\0-?`-~])"
 )
+_MOST_DIGITS = 6
 _SEQUENCE = re.compile(_SEQUENCES)
 _SEQUENCE_BYTES = re.compile(_SEQUENCES.encode())
 # Qt begins a new line at U+2028 and U+2029.
@@ -77,7 +78,9 @@ def shown(data: bytes, encoding: str = UTF_8) -> tuple[str, tuple[Span, ...]]:
 def styled(style: Style, parameters: str) -> Style:
     """After a sequence with these parameters; what is not known changes nothing."""
     try:
-        codes = [int(part or 0) for part in parameters.replace(":2::", ":2:").replace(":", ";").split(";")]
+        codes = [
+            int(part[-_MOST_DIGITS:] or 0) for part in parameters.replace(":2::", ":2:").replace(":", ";").split(";")
+        ]
     except ValueError:
         return style
     at = 0

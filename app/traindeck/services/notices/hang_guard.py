@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.resource_use import CPU, GPU, NPU, ResourceUse
 from traindeck.runtime.blocking import BlockingCalls
-from traindeck.runtime.clock import Clock, utc_now
+from traindeck.runtime.clock import Clock, moment_at, utc_now
 from traindeck.runtime.tasks import Listeners
 from traindeck.services.notices.unused_cards import CardUnused, UnusedCards
 
@@ -210,7 +210,7 @@ class HangGuard:
     def _standing(self, run: Run) -> tuple[int, datetime, bool]:
         """How much is held, since when it is so much, and whether the job itself has said anything."""
         files = [self.logs.file(run.id, task) for task in run.tasks]
-        whens = [datetime.fromtimestamp(file.path.stat().st_mtime, UTC) for file in files if file.size()]
+        whens = [moment_at(file.path.stat().st_mtime) for file in files if file.size()]
         spoken = any(
             line and not any(mark in line for mark in _SERVICE_MARKS)
             for file in files

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tarfile
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from traindeck.domain.previews import ArchiveMember, ArchivePage, Fact, MemberKind
 from traindeck.domain.texts import Text, count_text, text
+from traindeck.runtime.clock import moment_at
 from traindeck.services.previews.packed import UnpackedSource
 from traindeck.services.previews.steps import (
     MOST_ROWS,
@@ -168,12 +169,7 @@ def _whole(digits: str) -> int | None:
 
 
 def _moment(seconds: int | None) -> datetime | None:
-    if not seconds:
-        return None
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
+    return moment_at(seconds) if seconds else None
 
 
 def _padded(size: int) -> int:

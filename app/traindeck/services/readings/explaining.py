@@ -12,6 +12,7 @@ from traindeck.domain.jobs.job import Run
 from traindeck.domain.readings.failures import Failure, failure_of
 from traindeck.domain.readings.log_reader import LogReader
 from traindeck.domain.readings.merging import merged
+from traindeck.domain.readings.patterns import count_of
 from traindeck.domain.readings.reading import LogReading
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
@@ -134,5 +135,5 @@ def expected(run: Run) -> dict[str, int | None]:
     for name, value in run.spec.parameters:
         for what, pattern in progress_patterns().totals.items():
             if (match := pattern.expression.fullmatch(f"{name.lstrip('-')}={value}")) and found[what] is None:
-                found[what] = int(match[1].replace(",", ""))
+                found[what] = count_of(match[1])
     return found

@@ -19,7 +19,9 @@ from traindeck.domain.storage.object_facts import (
     RestoreState,
 )
 from traindeck.domain.storage.objects import ObjectPath, as_written
-from traindeck.services.storage.documents import http_moment, our_class, s3_class
+from traindeck.runtime.clock import http_moment
+from traindeck.services.http import bounds
+from traindeck.services.storage.documents import our_class, s3_class
 
 _OBS = "x-obs-"
 _PREFIXES = (_OBS, "x-amz-")
@@ -29,8 +31,8 @@ _EXPIRY = re.compile(r'expiry-date="([^"]*)"')
 
 def facts_of(path: ObjectPath, headers: Mapping[str, str]) -> ObjectFacts:
     """ValueError: this is not the head of an object."""
-    size = headers.get("content-length", "")
-    if not size.isdecimal():
+    size = bounds.whole_number(headers.get("content-length", ""))
+    if size is None:
         raise ValueError("no length")
     written = {
         name[len(prefix) + 5 :]: _readable(value)
@@ -38,10 +40,9 @@ def facts_of(path: ObjectPath, headers: Mapping[str, str]) -> ObjectFacts:
         for name, value in headers.items()
         if name.startswith(f"{prefix}meta-")
     }
-    tag_count = _ours(headers, "tagging-count")
     return ObjectFacts(
         path=path,
-        size_bytes=int(size),
+        size_bytes=size,
         etag=headers.get("etag", "").strip('"'),
         modified=http_moment(headers.get("last-modified", "")),
         content_type=headers.get(CONTENT_TYPE, ""),
@@ -57,7 +58,7 @@ def facts_of(path: ObjectPath, headers: Mapping[str, str]) -> ObjectFacts:
         version=_ours(headers, "version-id"),
         expires=_expiry(_ours(headers, "expiration")),
         redirect=_ours(headers, "website-redirect-location"),
-        tag_count=int(tag_count) if tag_count.isdecimal() else 0,
+        tag_count=bounds.whole_number(_ours(headers, "tagging-count")) or 0,
         is_appendable=_ours(headers, "object-type") == "Appendable",
     )
 

@@ -16,7 +16,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.packing import Member
 from traindeck.domain.transfers.records import Item, names_content
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.files import local_error, local_errors
+from traindeck.runtime.files import file_stamp, local_error, local_errors
 from traindeck.services.storage.data_ports import InFile, InMemory, ObjectHead
 from traindeck.services.storage.errors import otherwise_listed
 from traindeck.services.transfers.digests import blocks, md5
@@ -156,13 +156,8 @@ def look(place: Path, item: Item) -> Item:
 
 
 def seen(item: Item, found: os.stat_result) -> Item:
-    return replace(
-        item,
-        size_bytes=found.st_size,
-        modified_ns=found.st_mtime_ns,
-        inode=found.st_ino,
-        mode=found.st_mode & 0o7777,
-    )
+    size_bytes, modified_ns, inode = file_stamp(found)
+    return replace(item, size_bytes=size_bytes, modified_ns=modified_ns, inode=inode, mode=found.st_mode & 0o7777)
 
 
 def is_same(one: Item, other: Item) -> bool:
@@ -175,7 +170,7 @@ def check_same(found: os.stat_result, item: Item | Member) -> None:
 
 
 def looks_same(found: os.stat_result, item: Item | Member) -> bool:
-    return (found.st_size, found.st_mtime_ns, found.st_ino) == (item.size_bytes, item.modified_ns, item.inode)
+    return file_stamp(found) == (item.size_bytes, item.modified_ns, item.inode)
 
 
 def has_changed(place: str, item: Item) -> bool:

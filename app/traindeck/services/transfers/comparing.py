@@ -25,6 +25,7 @@ from traindeck.domain.transfers.orders import CompareBy, Kind, Order, known_plac
 from traindeck.domain.transfers.records import Action, Item, Known, is_plain_md5
 from traindeck.domain.transfers.sync_rules import Side, is_same_time
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.clock import clamped_ns
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import ObjectHead
@@ -85,7 +86,6 @@ def _fits(found: ObjectHead, size: int) -> bool:
 
 _LOOKS_AT_ONCE = 32
 _READ_AT_ONCE = 50
-_MOST_NS = 1 << 63  # no system takes more, and it need not be we who wrote it
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def time_of(metadata: Mapping[str, str]) -> int | None:
         kept = int(whole) * 1_000_000_000 + int((rest + "000000000")[:9])
     except ValueError:
         return None
-    return kept if abs(kept) < _MOST_NS else None
+    return clamped_ns(kept)
 
 
 async def matched(plane: DataPlane, disk: BlockingCalls, place: Path, found: ObjectHead) -> Match:

@@ -14,7 +14,7 @@ from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import LINK_ENDING, Links
 from traindeck.domain.transfers.sync_rules import IgnoreRules
-from traindeck.runtime.files import local_error
+from traindeck.runtime.files import file_stamp, local_error
 
 # What everybody may read needs no second question.
 _READABLE = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
@@ -149,7 +149,7 @@ def _file(whole: str, entry: os.DirEntry[str], *, is_link: bool = False) -> Loca
         return LocalEntry(whole, problem=problem, is_left_out=True)
     if mode & _READABLE != _READABLE and not os.access(entry.path, os.R_OK):
         return LocalEntry(whole, found.st_size, problem=unreadable(entry.path))
-    return LocalEntry(whole, found.st_size, found.st_mtime_ns, found.st_ino, stat.S_IMODE(mode))
+    return LocalEntry(whole, *file_stamp(found), stat.S_IMODE(mode))
 
 
 def is_link(entry: os.DirEntry[str]) -> bool:

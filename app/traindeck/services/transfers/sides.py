@@ -20,7 +20,7 @@ from traindeck.domain.transfers.orders import LINK_ENDING, Kind, Links, Order
 from traindeck.domain.transfers.records import Item, ItemState
 from traindeck.domain.transfers.sync_rules import IgnoreRules, Pair, paired
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
-from traindeck.runtime.files import local_errors
+from traindeck.runtime.files import file_stamp, local_errors
 from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.listing import nothing_there, pages_ahead
 from traindeck.services.storage.wire.data_plane import DataPlane
@@ -371,7 +371,7 @@ def _entries_of(source: Path, files: Sequence[_Piece], _: CancelToken) -> list[L
 def _entry_of(place: Path, name: str = "") -> LocalEntry:
     with local_errors(place):
         found = place.stat()
-    return LocalEntry(name, found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode & 0o7777)
+    return LocalEntry(name, *file_stamp(found), found.st_mode & 0o7777)
 
 
 def known_entry(place: Path) -> LocalEntry | None:
@@ -380,7 +380,7 @@ def known_entry(place: Path) -> LocalEntry | None:
         found = place.stat()
     except OSError:
         return None
-    return LocalEntry("", found.st_size, found.st_mtime_ns, found.st_ino)
+    return LocalEntry("", *file_stamp(found))
 
 
 def _gone(path: ObjectPath, name: str) -> Item:

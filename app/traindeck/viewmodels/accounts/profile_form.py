@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, Signal
 
 from traindeck.domain.accounts.keys import Credentials, Secret, are_swapped, keys_in
 from traindeck.domain.accounts.profiles import (
+    ENDPOINTS,
     LAB,
     REGIONS,
     CheckUp,
@@ -24,6 +25,7 @@ from traindeck.domain.accounts.profiles import (
     Signature,
     is_profile_name,
     is_region,
+    parse_endpoint,
     parse_proxy,
 )
 from traindeck.domain.errors import AppError, InvalidInput, KeyringMissing
@@ -37,7 +39,6 @@ from traindeck.services.accounts.profiles import ProfileService
 TASK = "add an account"
 SECRETS = frozenset({"secret_key", "token", "proxy_password"})
 _KEYS = ("access_key", "secret_key")
-_ADDRESSES = ("obs_endpoint", "modelarts_endpoint", "iam_endpoint")
 _AS_TYPED = ("name", "region", "project_id", "path_style", "ca_file")
 """What a profile has just as it stands in the form."""
 
@@ -66,7 +67,7 @@ class ProfileFields:
     @classmethod
     def of(cls, profile: Profile) -> ProfileFields:
         """Everything but the keys, which are shown to nobody."""
-        same: dict[str, Any] = {name: getattr(profile, name) for name in (*_AS_TYPED, *_ADDRESSES, "work_in")}
+        same: dict[str, Any] = {name: getattr(profile, name) for name in (*_AS_TYPED, *ENDPOINTS, "work_in")}
         typed = cls(signature=profile.signature.value, **same)
         if not profile.proxy:
             return typed
@@ -263,10 +264,15 @@ def validate(typed: ProfileFields, *, keys_may_stay: bool = False) -> dict[str, 
         wrong["region"] = text("Select a region, or enter one as in the URL of the console, e.g. cn-north-4.")
     if not keys_may_stay or typed.has_keys:
         wrong |= _wrong_keys(typed)
-    for place in _ADDRESSES:
+    for place in ENDPOINTS:
         address = str(getattr(typed, place))
         if address and not address.startswith(("https://", "http://")):
             wrong[place] = text("Enter the whole URL, beginning with https://.")
+        elif address:
+            try:
+                parse_endpoint(address)
+            except InvalidInput as error:
+                wrong[place] = error.hint
     if typed.work_in:
         try:
             ObjectPath.parse(typed.work_in)
@@ -311,7 +317,7 @@ def _profile(typed: ProfileFields) -> Profile:
         provider=Provider.MODELARTS,
         signature=Signature(typed.signature),
         **same,
-        **{name: getattr(typed, name).rstrip("/") for name in _ADDRESSES},
+        **{name: getattr(typed, name).rstrip("/") for name in ENDPOINTS},
         proxy=Proxy(proxy.host, proxy.port, typed.proxy_user or proxy.user).address if proxy else "",
         work_in=str(ObjectPath.parse(typed.work_in).as_folder()) if typed.work_in else "",
     )

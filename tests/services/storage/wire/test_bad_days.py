@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from support.odd_dates import FAR_DATES, ODD_DATES, ascii_start
 from support.servers.faults import Answer, Cut, Fault, FaultyProxy, Flip, Reset
 from support.servers.lab_control import Control
 from support.servers.lab_process import LabProcess
@@ -18,6 +19,7 @@ from traindeck.domain.accounts.profiles import Signature
 from traindeck.domain.errors import AccessRefused, Conflict, NotFound, NotOffered, NotUnderstood, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.http import calls as retrying
+from traindeck.services.http.errors import seconds_until
 from traindeck.services.storage.data_ports import BytesBody, Part
 
 CONTENT = os.urandom(300_000)
@@ -292,3 +294,26 @@ async def test_a_flipped_bit_of_a_listing_is_trouble(lab: LabProcess, lab_obs: S
             await plane.page(bucket)
         assert len(proxy.seen) == 1
         assert (await plane.page(bucket)).rows == []
+
+
+@pytest.mark.parametrize("date", [*ODD_DATES, *FAR_DATES], ids=ascii_start)
+async def test_absurd_dates_are_no_trouble(lab: LabProcess, lab_obs: Store, bucket: str, date: str) -> None:
+    shown = date.replace("\x00", "").strip()[:8000]
+    await_it = {"Date": shown, "Retry-After": shown}
+    async with FaultyProxy(lab.obs) as proxy, lab_obs.plane(obs_endpoint=proxy.url) as plane:
+        proxy.faults.extend([said(503, "SlowDown", Date=shown), said(403, "", Date=shown)])
+        with pytest.raises(AccessRefused):
+            await plane.page(bucket)
+        assert plane.account.clock_ahead_s is None or abs(plane.account.clock_ahead_s) < 2**40
+        head = {"Last-Modified": shown, "ETag": '"e"', "x-obs-expiration": f'expiry-date="{shown}"', **await_it}
+        proxy.faults.append(Answer(200, b"", head))
+        found = await plane.head(ObjectPath(bucket, "k"))
+        assert found is not None and (found.modified is None or found.modified.astimezone().year < 2263)
+
+
+@pytest.mark.parametrize(
+    "written", [*ODD_DATES, *FAR_DATES, "nan", "inf", "-1", "1e400", "9" * 400, "-inf", "١٢"], ids=ascii_start
+)
+def test_no_pause_is_absurd(written: str) -> None:
+    asked_s = seconds_until(written)
+    assert asked_s is None or 0 <= asked_s <= 86_400

@@ -18,7 +18,7 @@ from traindeck.domain.texts import text
 _LAUNCHERS = ("torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch", "deepspeed.launcher")
 _ASSIGNMENT = re.compile(r"\s*-{0,2}([^\s=:]+)\s*[=:]\s*(.*)", re.DOTALL)
 _OPTION = re.compile(r"(?:^|\s)--?[A-Za-z_]")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d++(?:\.\d*+)?|\.\d++)([eE][-+]?\d++)?")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

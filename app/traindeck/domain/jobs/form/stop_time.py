@@ -13,7 +13,7 @@ NO_LIMIT = "none"
 MOST_HOURS = 365 * 24
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_PIECE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
+_PIECE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?)\s*+([smhd])")
 
 
 @dataclass(frozen=True, slots=True)

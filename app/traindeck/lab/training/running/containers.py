@@ -21,6 +21,7 @@ from traindeck.lab.training.job_form import USER_HOME
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.host_places import PRIVATE, Closed, Layer, PythonPlaces
 from traindeck.lab.training.running.worker_places import WorkerPlaces, hand_over
+from traindeck.runtime.own_program import harmless_environment
 from traindeck.runtime.resources import resource
 
 log = logging.getLogger(__name__)
@@ -291,7 +292,14 @@ class Containers:
                 means, python, box, (str(python), "-I", "-c", _PROBE, name, *own, f"{folder}/hosts")
             )
             try:
-                run = subprocess.run(command, input=plan, capture_output=True, timeout=_PROBE_LIMIT_S, check=False)
+                run = subprocess.run(
+                    command,
+                    input=plan,
+                    capture_output=True,
+                    timeout=_PROBE_LIMIT_S,
+                    check=False,
+                    env=harmless_environment(),
+                )
             except (OSError, subprocess.TimeoutExpired) as error:
                 log.info("no container by %s with %s: %s", means, python, error)
                 return None

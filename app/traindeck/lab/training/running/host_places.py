@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from traindeck.runtime.own_program import harmless_environment
+
 # Left out or replaced as a whole: the users' folders, what runs for them, what is only for a while.
 PRIVATE = tuple(map(Path, ("/home", "/root", "/run", "/tmp", "/var/tmp", "/dev", "/proc")))
 _OF_THE_USER = (
@@ -83,7 +85,7 @@ class PythonPlaces:
     @classmethod
     def asked(cls, python: Path) -> PythonPlaces:
         """Nothing is known of one that does not answer."""
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        variables = {name: value for name, value in harmless_environment().items() if not name.startswith("PYTHON")}
         try:
             said = subprocess.run(
                 [python, "-c", _ASK],
@@ -108,7 +110,9 @@ class PythonPlaces:
             return
         folder = home / Path(self.user_site).relative_to(user)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "of-this-computer.pth").write_text("\n".join(self.of_user) + "\n", encoding="utf-8")
+        # In ASCII: older Pythons read this file in the encoding of the locale.
+        lines = [f"import sys; sys.path.append({one!a})\n" for one in self.of_user]
+        (folder / "of-this-computer.pth").write_text("".join(lines), encoding="ascii")
 
     def needed(self, closed: Closed) -> Iterator[Path]:
         for prefix in map(Path, self.prefixes):

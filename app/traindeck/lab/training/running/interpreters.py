@@ -12,6 +12,7 @@ from pathlib import Path
 from traindeck.lab.training.catalogue import Engine
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.lab_settings import SETTINGS, SettingsError, read_settings
+from traindeck.runtime.own_program import harmless_environment
 
 _ASK = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 _ASK_LIMIT_S = 30.0
@@ -128,5 +129,10 @@ def _asked(python: Path) -> tuple[str, EventText | None]:
 
 def _reply(command: Sequence[Path | str]) -> bytes:
     return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_LIMIT_S, check=True
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_ASK_LIMIT_S,
+        check=True,
+        env=harmless_environment(),
     ).stdout

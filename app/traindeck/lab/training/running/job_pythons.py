@@ -11,6 +11,7 @@ from pathlib import Path
 
 from traindeck.lab.training.running.host_places import PythonPlaces
 from traindeck.lab.training.running.worker_places import WorkerPlaces
+from traindeck.runtime.own_program import harmless_environment
 
 _IS_WINDOWS = os.name == "nt"
 _BIN = "Scripts" if _IS_WINDOWS else "bin"
@@ -104,7 +105,14 @@ def _make_by_venv(folder: Path, base: PythonPlaces) -> None:
     command = [base.executable, "-I", "-m", "venv", "--without-pip", str(folder)]
     command += ["--system-site-packages"] if base.sees_base else []
     try:
-        subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_MAKE_LIMIT_S, check=True)
+        subprocess.run(
+            command,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_MAKE_LIMIT_S,
+            check=True,
+            env=harmless_environment(),
+        )
     except subprocess.SubprocessError as error:
         raise OSError(f"{base.executable} cannot make an environment: {error}") from error
     shutil.copyfile(folder / _BIN / "python.exe", folder / _BIN / "python3.exe")

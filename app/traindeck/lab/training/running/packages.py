@@ -14,6 +14,7 @@ from pathlib import Path
 
 from traindeck.lab.training.running.host_places import PythonPlaces
 from traindeck.lab.training.running.job_pythons import make_environment, python_in
+from traindeck.runtime.own_program import harmless_environment
 
 REQUIREMENTS = "pip-requirements.txt"
 _COMPLETE = "complete"
@@ -87,7 +88,7 @@ def has_password(address: str) -> bool:
 
 def package_sources(base: Path) -> dict[str, str]:
     """Where this user's pip gets packages, as variables of pip; what holds a password is left out."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    variables = {name: value for name, value in harmless_environment().items() if not name.startswith("PYTHON")}
     try:
         said = subprocess.run(
             [base, "-m", "pip", "config", "list"],

@@ -113,7 +113,7 @@ def _line(tree: CodeTree, number: int, line: str) -> Iterator[CheckAnswer]:
 def _problem(tree: CodeTree, line: str) -> tuple[Text, Text] | None:
     if option := _OPTION.fullmatch(line):
         return _of_option(tree, option[1], (option[2] or "").strip())
-    line = re.sub(r"\s+--(?:hash|config-settings|global-option)[=\s]\S+", "", line).strip()
+    line = re.sub(r"(?<!\s)\s++--(?:hash|config-settings|global-option)[=\s]\S++", "", line).strip()
     place = line.partition("@")[2].strip() if "@" in line and not _URL.match(line) else line
     if _LOCAL.match(place):
         return (

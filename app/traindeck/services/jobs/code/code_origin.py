@@ -11,6 +11,7 @@ from pathlib import Path
 
 from traindeck.domain.texts import Text, count_text, text
 from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.own_program import harmless_environment
 
 _LIMIT_S = 5.0
 _MOST_BYTES = 1 << 22
@@ -108,7 +109,7 @@ def _read(status: bytes) -> GitState | None:
 def _said(git: str, folder: Path, order: Sequence[str], settings: Sequence[str], token: CancelToken) -> bytes | None:
     """What it prints; None: it failed, or said more or took longer than such an answer does."""
     words = [git, *(word for setting in settings for word in ("-c", setting)), "-C", str(folder), *order]
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own = {name: value for name, value in harmless_environment().items() if not name.startswith("GIT_")}
     hidden = 0x08000000 if sys.platform == "win32" else 0  # no console window
     try:
         process = subprocess.Popen(

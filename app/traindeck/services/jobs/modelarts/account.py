@@ -41,6 +41,7 @@ from traindeck.services.http.errors import (
     not_running,
     not_the_service,
     not_understood,
+    seconds_until,
     too_slow,
     unusable_certificates,
 )
@@ -193,17 +194,13 @@ class ModelArtsAccount:
 
     def _refusal(self, error: Any) -> ErrorResponse:
         headers = {name.lower(): value for name, value in getattr(error, "kept_headers", {}).items()}
-        try:
-            retry_after_s = float(headers.get("retry-after", ""))
-        except ValueError:
-            retry_after_s = None
         return ErrorResponse(
             self.service,
             int(error.status_code),
             str(error.error_code or ""),
             str(error.error_msg or ""),
             str(error.request_id or ""),
-            retry_after_s,
+            seconds_until(headers.get("retry-after", "")),
             headers.get("date", ""),
         )
 

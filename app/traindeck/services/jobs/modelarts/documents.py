@@ -16,6 +16,7 @@ from traindeck.domain.jobs.pools import JobQuota, ResourcePool
 from traindeck.domain.readings.phases import JobEvent
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.clock import clamped, moment_at
 
 Document = Mapping[str, Any]
 
@@ -160,11 +161,11 @@ def pool_of(document: Document) -> ResourcePool:
 def event_of(document: Document) -> JobEvent | None:
     """None: it does not say when, or nothing."""
     try:
-        at = datetime.fromisoformat(str(document.get("time")))
-    except ValueError:
+        at = datetime.fromisoformat(str(document.get("time"))).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
     message = str(document.get("message") or "")
-    return JobEvent(at.astimezone(UTC), message) if message else None
+    return JobEvent(clamped(at), message) if message else None
 
 
 def job_quota(documents: Sequence[Document]) -> JobQuota | None:
@@ -226,10 +227,7 @@ def _list(document: Document, name: str) -> list[Any]:
 
 def _moment(value: object) -> datetime | None:
     milliseconds = _number(value)
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
-    except (ValueError, OverflowError, OSError):  # no time at all
-        return None
+    return moment_at(milliseconds / 1000) if milliseconds else None
 
 
 def _number(value: object) -> int | None:

@@ -11,6 +11,7 @@ from traindeck.domain.errors import AppError, LogGone, NotFound
 from traindeck.domain.jobs.job import LogChunk, NumberedLines
 from traindeck.domain.jobs.resource_use import MEASURED, ResourceUse
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.services.http import bounds
 from traindeck.services.http.calls import breakable, load
 from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.jobs.modelarts.account import ModelArtsAccount
@@ -56,7 +57,7 @@ class JobLogs:
         try:
             full_size = int(document.get("full_size") or len(data))
             shown_size = int(document.get("current_size") or len(data))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             full_size = shown_size = len(data)
         return LogChunk(data, full_size, shown_size)
 
@@ -101,7 +102,8 @@ class JobLogs:
         if data and after and first == after:
             # Some begin with the line they were asked to go on from.
             data = data.partition(b"\n")[2]
-            first = str(int(first) + 1) if first.isdecimal() and last != first else first
+            number = bounds.whole_number(first)
+            first = str(number + 1) if number is not None and last != first else first
         return NumberedLines(data, first, last)
 
     async def resource_use(self, job_id: str, task: str) -> ResourceUse | None:

@@ -34,12 +34,12 @@ from traindeck.services.http.errors import (
     not_the_service,
     not_understood,
     seconds_ahead,
+    seconds_until,
     unusable_certificates,
 )
 from traindeck.services.http.proxies import led, proxy_to
 from traindeck.services.storage.endpoint import Endpoint, corrected_clock
 from traindeck.services.storage.errors import obs_error
-from traindeck.services.storage.wire.account import seconds_until
 from traindeck.services.storage.wire.data_plane import DataPlane, OwnLoop
 
 if TYPE_CHECKING:

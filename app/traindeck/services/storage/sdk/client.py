@@ -29,7 +29,7 @@ from traindeck.services.http import bounds
 from traindeck.services.http.calls import AnswerUnusable, NotReached, PageAnswered, connected, in_use
 from traindeck.services.http.errors import is_page
 from traindeck.services.http.proxies import MOST_REDIRECTS, may_follow
-from traindeck.services.storage.documents import unfit
+from traindeck.services.storage.bounded_xml import unfit
 from traindeck.services.storage.endpoint import is_path_style
 from traindeck.services.storage.sdk.documents import acl_of, policy_of
 
@@ -207,7 +207,7 @@ class StorageClient(ObsClient):  # type: ignore[misc]
         if result.status < 300 and is_page("", whole):
             raise PageAnswered("a page that wants somebody to sign in")
         # The SDK parses it in its own ways.
-        if problem := unfit(whole.decode("latin-1")):
+        if problem := unfit(whole):
             if result.status < 300:
                 raise AnswerUnusable(problem)
             return None

@@ -40,6 +40,7 @@ from traindeck.domain.storage.bucket_settings import (
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
 from traindeck.runtime.tasks import gather_or_raise
+from traindeck.services.http import bounds
 from traindeck.services.http.errors import ErrorResponse, not_understood
 from traindeck.services.storage.documents import document, our_class, s3_class
 from traindeck.services.storage.sdk.account import ObsAccount
@@ -286,8 +287,7 @@ class ObsSettings:
         return not_understood(ErrorResponse(self._account.service, 200, message=detail))
 
     def _number(self, root: ET.Element, name: str) -> int | None:
-        words = (root.findtext(name) or "").strip()
-        return int(words) if words.isdecimal() else None
+        return bounds.whole_number((root.findtext(name) or "").strip())
 
     def _check(self, is_so: bool, bucket: str) -> None:
         if not is_so:

@@ -27,6 +27,7 @@ from traindeck.services.http.errors import (
     not_understood,
     proxy_refused,
     seconds_ahead,
+    seconds_until,
     unusable_certificates,
 )
 from traindeck.services.http.proxies import led, proxy_to
@@ -258,12 +259,3 @@ class WireAccount(Endpoint):
 
 def _either(headers: Mapping[str, str], name: str) -> str:
     return headers.get(f"x-obs-{name}") or headers.get(f"x-amz-{name}") or ""
-
-
-def seconds_until(retry_after: str) -> float | None:
-    """A number, or the moment itself."""
-    try:
-        return float(retry_after)
-    except ValueError:
-        ahead_s = seconds_ahead(retry_after)
-        return None if ahead_s is None else max(0.0, ahead_s)

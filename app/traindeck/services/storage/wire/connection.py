@@ -166,13 +166,13 @@ class HttpConnection(asyncio.BufferedProtocol):
         # The parser takes an answer without a body for one without an end.
         may_resume = self._headers.get("connection", "").lower() != "close" and self._parser.get_http_version() == "1.1"
         self._keeps_alive = may_resume if is_bare else self._parser.should_keep_alive()
-        length = self._headers.get("content-length", "")
+        length = bounds.whole_number(self._headers.get("content-length", ""))
         is_chunked = "transfer-encoding" in self._headers
-        self._has_length = is_bare or is_chunked or length.isdecimal()
+        self._has_length = is_bare or is_chunked or length is not None
         if is_bare:
             self._is_complete = True
-        elif length.isdecimal() and not is_chunked:
-            self._left = int(length)
+        elif length is not None and not is_chunked:
+            self._left = length
 
     def on_body(self, piece: bytes) -> None:
         if self._is_complete:

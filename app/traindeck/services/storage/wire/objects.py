@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, Conflict, InvalidInput, NoRight, NotFound, NotOffered
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.clock import http_moment
 from traindeck.services.http import bounds
 from traindeck.services.storage.data_ports import (
     Basin,
@@ -24,7 +25,7 @@ from traindeck.services.storage.data_ports import (
     Sink,
     StoredObject,
 )
-from traindeck.services.storage.documents import bare, document, http_moment, page_of
+from traindeck.services.storage.documents import bare, document, page_of
 from traindeck.services.storage.errors import (
     again_and_again,
     damaged,
@@ -56,7 +57,7 @@ _WEB_HEADERS = [
 MD5 = re.compile("[0-9a-f]{32}")
 OCCUPIED = ("PreconditionFailed", "ObjectAlreadyExists")
 KEY = re.compile(rb"<Key>[^<]*</Key>")
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 
 
 class Objects(KeptVersions):
@@ -141,10 +142,10 @@ class Objects(KeptVersions):
         answer = await self.account.ask(Request("HEAD", path), missing_is_fine=True, read=_etag_of)
         if answer.status == 404:
             return None
-        length = answer.headers.get("content-length", "")
-        if not length.isdecimal():
+        length = bounds.whole_number(answer.headers.get("content-length", ""))
+        if length is None:
             raise self.account.unreadable(answer, "no length")
-        return found_in(self.account.prefix, path, answer.headers, int(length))
+        return found_in(self.account.prefix, path, answer.headers, length)
 
     async def part_bytes(self, found: ObjectHead) -> int:
         """How large the first of its parts is, as the service itself knows; 0: it does not say."""
@@ -155,9 +156,9 @@ class Objects(KeptVersions):
             if error.passes:
                 raise
             return 0  # a head has no words for what it does not know
-        length = answer.headers.get("content-length", "")
-        is_told = answer.status == 206 and bare(answer.headers.get("etag", "")) == found.etag and length.isdecimal()
-        return int(length) if is_told else 0
+        length = bounds.whole_number(answer.headers.get("content-length", ""))
+        is_told = answer.status == 206 and bare(answer.headers.get("etag", "")) == found.etag
+        return length or 0 if is_told else 0
 
     async def facts(self, path: ObjectPath, version: str = "") -> ObjectFacts:
         """All there is in its head; NotFound: there is no such object."""
@@ -316,8 +317,8 @@ class _Incoming(Basin):
             match = _CONTENT_RANGE.fullmatch(content_range)
             first, last, whole = (int(number) for number in match.groups()) if match else (-1, -1, 0)
         else:
-            length = headers.get("content-length", "")
-            first, last, whole = (0, int(length) - 1, int(length)) if length.isdecimal() else (-1, -1, 0)
+            length = bounds.whole_number(headers.get("content-length", ""))
+            first, last, whole = (-1, -1, 0) if length is None else (0, length - 1, length)
         self.whole_bytes = whole
         self.expected_bytes = whole - self._offset
         if self._length is not None:

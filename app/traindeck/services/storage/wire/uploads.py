@@ -13,9 +13,10 @@ from traindeck.domain.errors import AppError, NotOffered, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.object_limits import MOST_PARTS
+from traindeck.services.http import bounds
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, BytesBody, Counted, Fragment, Part, StoredObject
-from traindeck.services.storage.documents import bare, decoding_of, element, moment, size_in
+from traindeck.services.storage.documents import bare, decoding_of, element, moment
 from traindeck.services.storage.errors import (
     again_and_again,
     damaged,
@@ -120,15 +121,15 @@ class MultipartUploads(Objects):
                 return None
             root = self._of_one(answer, "ListPartsResult", "ListPartsResponse")
             for node in root.iterfind("Part"):
-                number, size = node.findtext("PartNumber") or "", node.findtext("Size") or ""
-                if not (number.isdecimal() and size.isdecimal()):
+                number, size = (bounds.whole_number(node.findtext(name) or "") for name in ("PartNumber", "Size"))
+                if number is None or size is None or size > bounds.OBJECT_BYTES:
                     raise not_understood(self.account.refusal(answer, "a part without number or size"))
-                found.append(Part(int(number), size_in(size), bare(node.findtext("ETag") or "")))
+                found.append(Part(number, size, bare(node.findtext("ETag") or "")))
             following = root.findtext("NextPartNumberMarker") or ""
             if root.findtext("IsTruncated") != "true":
                 return found
             # Else it would never end.
-            if not (following.isdecimal() and int(marker or 0) < int(following) <= MOST_PARTS):
+            if not int(marker or 0) < (bounds.whole_number(following) or 0) <= MOST_PARTS:
                 raise again_and_again(self.account.refusal(answer, f"behind {following!a} after {marker!a}"))
             marker = following
 

@@ -14,6 +14,7 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.orders import LINK_ENDING
 from traindeck.domain.transfers.packing import Member, MemberSpan, ShardLayout
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.files import file_stamp
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.content_check import ContentCheck, checked
 from traindeck.services.storage.data_ports import ObjectHead
@@ -112,7 +113,7 @@ class FolderReader:
             return unreadable(place)
         if looks_same(found, member):
             return member
-        return Member(member.path, found.st_size, found.st_mtime_ns, found.st_ino)
+        return Member(member.path, *file_stamp(found))
 
     def _is_link(self, member: Member) -> bool:
         return self.keeps_links and member.path.endswith(LINK_ENDING)

@@ -1,0 +1,126 @@
+"""What goes into a report, without secrets: documents, URLs and headers are taken apart, and their parts looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+from urllib.parse import unquote
+
+GONE = "…"
+# The words of names whose values open something, and those that make a “key” one.
+_OPENS = {
+    "ak", "sk", "apikey", "secret", "secrets", "token", "tokens", "pass", "password", "passwd", "passphrase",
+    "credential", "credentials", "authorization", "auth", "cookie", "signature", "accesskeyid", "awsaccesskeyid",
+}  # fmt: skip
+_OF_KEYS = {"access", "secret", "api", "private", "session"}
+_WORDS = re.compile("[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+_PIECES = re.compile(r"(\s+)")
+_AROUND = "\"'`()[]{}<>,;“”‘’"
+
+
+def masked_json(words: str, private: Collection[str] = ()) -> str:
+    """A document with each value of a telling name gone, and the texts in it masked; no document is masked as text."""
+    try:
+        return json.dumps(_masked(json.loads(words), private), indent=1, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return masked_text(words)
+
+
+def masked_text(words: str) -> str:
+    return "\n".join(map(_line, words.split("\n")))
+
+
+def _masked(value: Any, private: Collection[str]) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: GONE if one and not isinstance(one, bool) and (key in private or opens(key)) else _masked(one, private)
+            for key, one in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(one, private) for one in value]
+    return masked_text(value) if isinstance(value, str) else value
+
+
+def opens(name: str) -> bool:
+    """Return whether what is called so lets somebody in."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    return not _OPENS.isdisjoint(words) or ("key" in words and not _OF_KEYS.isdisjoint(words))
+
+
+def _line(words: str) -> str:
+    begin = words.find("{")
+    if begin >= 0 and words.rstrip().endswith("}"):
+        try:
+            document = json.loads(words[begin:])
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return _line(words[:begin]) + json.dumps(_masked(document, ()), ensure_ascii=False)
+    return "".join(_pieces(words))
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """A header's value reaches to the end of its line; everything else is between blanks."""
+    pieces = _PIECES.split(line)
+    for at, piece in enumerate(pieces):
+        name, mark, rest = _pair(piece)
+        is_apart = not mark and at + 2 < len(pieces) and pieces[at + 2] in ("=", ":")
+        if (mark or is_apart) and opens(name):
+            if rest.strip(_AROUND):
+                yield f"{name}{mark}{GONE}"
+                continue
+            if any(one.strip() for one in pieces[at + 1 :]):
+                yield f"{piece} {GONE}"
+                return
+        if mark == "=":
+            yield "&".join(map(_parameter, piece.split("&")))
+        else:
+            yield _piece(piece)
+
+
+def _pair(piece: str) -> tuple[str, str, str]:
+    """A name and its value: `name: value`, `name=value`, `"name":"value"`; a URL is none."""
+    at = min((found for found in (piece.find("="), piece.find(":")) if found >= 0), default=-1)
+    if at < 0 or piece[at : at + 3] == "://" or "?" in piece[:at] or "&" in piece[:at]:
+        return piece, "", ""
+    return piece[:at], piece[at], piece[at + 1 :]
+
+
+def _piece(piece: str) -> str:
+    inside = piece.strip(_AROUND)
+    before, behind = piece[: piece.find(inside)], piece[piece.find(inside) + len(inside) :]
+    return f"{before}{masked_url(inside)}{behind}" if inside else piece
+
+
+def masked_url(words: str) -> str:
+    """A URL, or a place without a scheme, without user info, fragment and values that open something."""
+    place, hash_mark, fragment = words.partition("#")
+    place, question, query = place.partition("?")
+    scheme, mark, rest = place.rpartition("://") if "://" in place else ("", "", place)
+    host, slash, path = rest.partition("/")
+    if mark and "@" not in host and "@" in path and not _is_port(host.rpartition(":")[2] if ":" in host else ""):
+        host, slash, path = rest, "", ""  # a password may hold a slash
+    user, at, where = host.rpartition("@")
+    if at and (mark or ":" in user):
+        host = GONE + at + where
+    masked = f"{scheme}{mark}{host}{slash}{path}"
+    if question:
+        query = "&".join(_parameter(one) for one in query.split("&"))
+    return f"{masked}{question}{query}" + (hash_mark + GONE if hash_mark and mark else hash_mark + fragment)
+
+
+def _parameter(words: str) -> str:
+    name, equals, value = words.partition("=")
+    if not equals:
+        return words
+    plain = unquote(value)
+    if opens(unquote(name)):
+        return f"{name}={GONE}"
+    masked = _piece(plain)
+    return words if masked == plain else f"{name}={masked}"
+
+
+def _is_port(words: str) -> bool:
+    return not words or (words.isascii() and words.isdecimal())

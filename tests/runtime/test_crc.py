@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from obs.util import Crc64, calculate_content_crc64
 
-from traindeck.runtime.crc import CRC64, Polynomial, crc64, joined_crc64
+from traindeck.runtime.crc import CRC64, Polynomial, crc64, crc64_of_pieces
 
 
 def test_check_value() -> None:
@@ -26,7 +26,7 @@ def test_check_value() -> None:
 @example([b""])
 @example([b"", b"a", b""])
 def test_the_crc_of_pieces_is_that_of_the_whole(pieces: list[bytes]) -> None:
-    assert joined_crc64((crc64(piece), len(piece)) for piece in pieces) == crc64(b"".join(pieces))
+    assert crc64_of_pieces((crc64(piece), len(piece)) for piece in pieces) == crc64(b"".join(pieces))
 
 
 @settings(max_examples=20, deadline=None)  # the SDK takes its time

@@ -51,7 +51,7 @@ def _power_of_256(polynomial: Polynomial, exponent: int) -> int:
 CRC64 = Polynomial(0xC96C5795D7870F42, 64)
 
 
-def joined_crc64(pieces: Iterable[tuple[int, int]]) -> int:
+def crc64_of_pieces(pieces: Iterable[tuple[int, int]]) -> int:
     """The CRC-64 of a content, from the CRC-64 and the size of each piece in their order."""
     value = 0
     for crc, size_bytes in pieces:

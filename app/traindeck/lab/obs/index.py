@@ -320,8 +320,8 @@ class Rows:
         """As an object, or as an older version or a marker that the object is deleted."""
         told = (info.size, info.etag, info.modified_ms, info.content_type)
         texts = (json_text(info.metadata), json_text(info.headers))
-        values = (info.key.encode("utf-8"), *told, *texts, info.body, info.version, info.sequence)
-        values += (info.crc64, info.traits.text())
+        known = (info.body, info.version, info.sequence, info.crc64)
+        values = (info.key.encode("utf-8"), *told, *texts, *known, info.traits.text())
         if table == OBJECTS:
             self._put(OBJECTS, f"bucket, {_OBJECT}", bucket.number, *values)
         else:

@@ -401,8 +401,8 @@ class BodyWriter:
         """The object that the body will be, complete on disk."""
         said = (attributes.content_type, dict(attributes.metadata), dict(attributes.headers))
         etag = self.etag(attributes.traits)
-        told = {"traits": attributes.traits, "crc64": str(self.crc64)}
-        return ObjectInfo(key, self.size, etag, now_ms(), *said, self.closed(), **told)
+        traits, crc64 = attributes.traits, str(self.crc64)
+        return ObjectInfo(key, self.size, etag, now_ms(), *said, self.closed(), traits=traits, crc64=crc64)
 
     def commit(
         self, bucket: str, key: str, attributes: Attributes = PLAIN, *, condition: Condition | None = None

@@ -28,7 +28,7 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import ObjectHead
-from traindeck.services.transfers.digests import etag_of_parts, file_digests
+from traindeck.services.transfers.digests import etag_of_parts, file_crc64, file_digests
 
 if TYPE_CHECKING:
     from traindeck.services.storage.wire.data_plane import DataPlane
@@ -154,8 +154,8 @@ class Comparing:
         return [known.get(id(doubt), Sameness.BY_CONTENT) for doubt in doubts]
 
     def _is_read_first(self, doubt: Doubt) -> bool:
-        is_small = doubt.row.size_bytes <= SINGLE_PUT_BYTES or self.by is CompareBy.MD5
-        return is_small and is_plain_md5(doubt.row.etag)
+        # Of a larger one the head may tell the CRC-64.
+        return doubt.row.size_bytes <= SINGLE_PUT_BYTES and is_plain_md5(doubt.row.etag)
 
     async def _md5s_of(self, doubts: Sequence[Doubt]) -> list[str]:
         places = [doubt.place for doubt in doubts]
@@ -245,6 +245,8 @@ def _matched(place: Path, found: ObjectHead, token: CancelToken) -> Match:
     with local_errors(place):
         if place.stat().st_size != found.size_bytes:
             return Match.NO
+        if found.crc64 is not None:
+            return Match.YES if file_crc64(place, token) == found.crc64 else Match.NO
         if not is_plain_md5(found.etag) or not whole:
             for size in likely_layouts(found):
                 if _in_parts(place, size, token) == found.etag:

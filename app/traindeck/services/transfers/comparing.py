@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -23,7 +23,7 @@ from traindeck.domain.transfers.object_limits import (
 )
 from traindeck.domain.transfers.orders import CompareBy, Kind, Order, known_place
 from traindeck.domain.transfers.records import Action, Item, Known, is_plain_md5
-from traindeck.domain.transfers.sync_rules import Side, is_same_time
+from traindeck.domain.transfers.sync_rules import Side, Verdict, is_same_time, remote_and_remote
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
@@ -225,6 +225,26 @@ def time_of(metadata: Mapping[str, str]) -> int | None:
     except ValueError:
         return None
     return kept if abs(kept) < _MOST_NS else None
+
+
+async def alike_there(plane: DataPlane, order: Order, pairs: Iterable[tuple[ObjectRow, ObjectRow]]) -> set[str]:
+    """The keys of the sources that have the content of the object at the target, where only their CRC-64 tells."""
+    by, limit = order.rules.compare, asyncio.Semaphore(_LOOKS_AT_ONCE)
+    source, target = order.remote_source.bucket, order.remote_target.bucket
+
+    async def is_alike(row: ObjectRow, there: ObjectRow) -> bool:
+        async with limit:
+            one = await plane.head(ObjectPath(source, row.key))
+            other = await plane.head(ObjectPath(target, there.key)) if one and one.crc64 is not None else None
+        return bool(one and other) and (one.size_bytes, one.crc64) == (other.size_bytes, other.crc64)
+
+    doubts = [
+        (row, there)
+        for row, there in pairs
+        if by is not None and remote_and_remote(side_of(row), side_of(there), by) is Verdict.LOOK_CLOSER
+    ]
+    answers = await gather_or_raise(is_alike(row, there) for row, there in doubts)
+    return {row.key for (row, _), is_same in zip(doubts, answers, strict=True) if is_same}
 
 
 async def matched(plane: DataPlane, disk: BlockingCalls, place: Path, found: ObjectHead) -> Match:

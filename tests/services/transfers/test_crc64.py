@@ -236,6 +236,30 @@ async def test_what_changes_on_the_way_is_sent_again(
     assert in_bucket(lab, below(bucket, "big")) == content
 
 
+async def test_bytes_that_change_behind_an_old_time_go_up_as_they_are(
+    lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path
+) -> None:
+    """Between the checksum and the sending: what arrives is refused, and the file is read again."""
+    before, after = random_bytes(2 * MIB), random_bytes(2 * MIB)
+    local = tree(tmp_path / "data", {"big": before})
+    time_ns, changes = (local / "big").stat().st_mtime_ns, iter([True])
+
+    async with between(lab) as (proxy, plane), working(home, plane) as engine:
+        put_part = plane.put_part
+
+        async def changed(*given: Any, **named: Any) -> Any:
+            if next(changes, False):
+                with (local / "big").open("r+b") as file:
+                    file.write(after)
+                os.utime(local / "big", ns=(time_ns, time_ns))
+            return await put_part(*given, **named)
+
+        plane.put_part = changed
+        assert (await done(engine, upload(local, bucket))).is_verified
+        assert 400 in [one.status for one in proxy.parts]
+    assert in_bucket(lab, below(bucket, "big")) == after
+
+
 async def test_parts_that_are_no_longer_ours_are_sent_again(
     lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path
 ) -> None:

@@ -104,7 +104,7 @@ class MultipartUploads(Objects):
         if self.tells_crc64:
             body = await make(True)
             try:
-                part = await self.put_part(target, upload_id, number, body, counted)
+                part = await self.put_part(target, upload_id, number, body, counted=counted)
             except (InvalidInput, NotOffered):
                 if body.crc64 is None:
                     raise
@@ -117,7 +117,7 @@ class MultipartUploads(Objects):
                 return part  # it has arrived as it is
             if counted is not None:
                 counted(-part.size_bytes)
-        return await self.put_part(target, upload_id, number, body, counted)
+        return await self.put_part(target, upload_id, number, body, counted=counted)
 
     async def put_part(
         self, target: ObjectPath, upload_id: str, number: int, body: Body, counted: Counted | None = None

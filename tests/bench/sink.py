@@ -1,11 +1,12 @@
 """A very fast S3 server for benchmarks: it looks at no signature, and lets nobody wait but by the delay asked for.
 
-    python tests/bench/sink.py [--delay-ms 20] [--room-mib 1024]
+    python tests/bench/sink.py [--delay-ms 20] [--room-mib 1024] [--no-crc64]
 
 prints its port and serves loopback until its standard input ends. Large contents are kept in one memory-backed file
 where the system has such, all of which is there before the first client comes: what arrives goes from the line to its
 place, so that the clients' own work is what the clock sees, and none of them pays for memory that the next one finds.
-A Content-MD5 is believed, parts are not hashed, and of each request only as much is read as these clients need.
+A Content-MD5 and a CRC-64 are believed and repeated (--no-crc64: the latter is not), parts are not hashed, and of each
+request only as much is read as these clients need.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from xml.sax.saxutils import escape
 SMALL = 1 << 20
 _AT_ONCE = 1 << 18
 _XML = b"Content-Type: application/xml\r\n"
+_CRC64 = b"x-obs-checksum-crc64ecma: "
 
 
 @dataclass(slots=True)
@@ -42,6 +44,7 @@ class Held:
     stretches: list[range] = field(default_factory=list)
     modified: float = field(default_factory=time)
     metadata: list[tuple[str, str]] = field(default_factory=list)
+    crc64: str = ""
 
 
 @dataclass(slots=True)
@@ -85,8 +88,9 @@ class Room:
 class Shelf:
     """Everything the server holds."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Room, *, has_crc64: bool) -> None:
         self.room = room
+        self.has_crc64 = has_crc64
         self.scratch = memoryview(bytearray(_AT_ONCE))
         self.buckets: dict[str, dict[str, Held]] = {}
         self.uploads: dict[str, Upload] = {}
@@ -235,7 +239,7 @@ class Line(asyncio.BufferedProtocol):
             case "PUT" if "uploadId" in query:
                 part = self._held("part")
                 shelf.uploads[query["uploadId"]].parts[int(query["partNumber"])] = part
-                return _reply(etag=part.etag)
+                return _reply(part)
             case "PUT" if source := self.headers.get("x-obs-copy-source") or self.headers.get("x-amz-copy-source"):
                 there, _, name = unquote(source.lstrip("/")).partition("/")
                 copied = replace(shelf.buckets[there][name], modified=time())
@@ -244,7 +248,7 @@ class Line(asyncio.BufferedProtocol):
             case "PUT":
                 held = self._held("")
                 shelf.put(bucket, key, held)
-                return _reply(etag=held.etag)
+                return _reply(held)
             case "POST" if "fill" in query:  # no such request exists elsewhere
                 shelf.fill(bucket, key, int(query["fill"]))
                 return _reply()
@@ -260,7 +264,7 @@ class Line(asyncio.BufferedProtocol):
                 whole = Held(
                     sum(part.size for part in parts), f"{digest.hexdigest()}-{len(parts)}",
                     b"".join(part.data for part in parts), [one for part in parts for one in part.stretches],
-                    metadata=upload.metadata,
+                    metadata=upload.metadata, crc64=self._crc64(),
                 )  # fmt: skip
                 if whole.data and whole.stretches:  # a small last part behind large ones
                     tail = shelf.room.take(len(whole.data))
@@ -279,7 +283,7 @@ class Line(asyncio.BufferedProtocol):
             case "DELETE":
                 return _reply(status=b"204 No Content")
             case "HEAD" if not key:
-                return _reply() if bucket in shelf.buckets else _reply(status=b"404 Not Found")
+                return _reply(status=b"200 OK" if bucket in shelf.buckets else b"404 Not Found")
             case "HEAD" | "GET" if key:
                 found = shelf.buckets.get(bucket, {}).get(key)
                 if found is None:
@@ -305,6 +309,10 @@ class Line(asyncio.BufferedProtocol):
                 return self._listing(bucket, query)
         return _reply(status=b"501 Not Implemented")
 
+    def _crc64(self) -> str:
+        told = (self.headers.get(f"x-{prefix}-checksum-crc64ecma", "") for prefix in ("obs", "amz"))
+        return "".join(told) if self.shelf.has_crc64 else ""
+
     def _metadata(self) -> list[tuple[str, str]]:
         kept = ("x-amz-meta-", "x-obs-meta-")
         return [(name, value) for name, value in self.headers.items() if name.startswith(kept)]
@@ -323,7 +331,7 @@ class Line(asyncio.BufferedProtocol):
             for stretch in stretches:
                 digest.update(self.shelf.room.memory[stretch.start : stretch.stop])
             etag = digest.hexdigest()
-        return Held(self.size, etag, data, stretches, metadata=self._metadata())
+        return Held(self.size, etag, data, stretches, metadata=self._metadata(), crc64=self._crc64())
 
     def _send_object(self, held: Held) -> None:
         start, end, status = 0, held.size, b"200 OK"
@@ -406,9 +414,11 @@ class Line(asyncio.BufferedProtocol):
         )
 
 
-def _reply(status: bytes = b"200 OK", etag: str = "") -> bytes:
-    tag = b'ETag: "' + etag.encode() + b'"\r\n' if etag else b""
-    return b"HTTP/1.1 " + status + b"\r\n" + _date() + tag + b"Content-Length: 0\r\n\r\n"
+def _reply(held: Held | None = None, status: bytes = b"200 OK") -> bytes:
+    told = b'ETag: "' + held.etag.encode() + b'"\r\n' if held else b""
+    if held and held.crc64:
+        told += _CRC64 + held.crc64.encode() + b"\r\n"
+    return b"HTTP/1.1 " + status + b"\r\n" + _date() + told + b"Content-Length: 0\r\n\r\n"
 
 
 def _xml(document: str, status: bytes = b"200 OK", head_only: bool = False) -> bytes:
@@ -424,6 +434,7 @@ def _describe(held: Held, status: bytes, start: int, end: int) -> bytes:
         f"Last-Modified: {formatdate(held.modified, usegmt=True)}", "Content-Type: application/octet-stream",
     ]  # fmt: skip
     lines += [f"{name}: {value}" for name, value in held.metadata]
+    lines += [_CRC64.decode() + held.crc64] if held.crc64 else []
     if status.startswith(b"206"):
         lines.append(f"Content-Range: bytes {start}-{end - 1}/{held.size}")
     return b"HTTP/1.1 " + status + b"\r\n" + _date() + "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"
@@ -440,8 +451,8 @@ def _date() -> bytes:
     return _now[1]
 
 
-async def serve(delay_s: float, room_bytes: int) -> None:
-    shelf = Shelf(Room(room_bytes))
+async def serve(delay_s: float, room_bytes: int, *, has_crc64: bool) -> None:
+    shelf = Shelf(Room(room_bytes), has_crc64=has_crc64)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Line(shelf, delay_s), "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
@@ -453,5 +464,6 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--delay-ms", type=float, default=0)
     options.add_argument("--room-mib", type=int, default=1024)
+    options.add_argument("--no-crc64", action="store_true")
     given = options.parse_args()
-    asyncio.run(serve(given.delay_ms / 1000, given.room_mib << 20))
+    asyncio.run(serve(given.delay_ms / 1000, given.room_mib << 20, has_crc64=not given.no_crc64))

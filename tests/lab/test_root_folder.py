@@ -77,7 +77,7 @@ def test_a_question_is_broken_off(root: Path) -> None:
         database.execute("INSERT INTO buckets (id, name, owner, created_ms) VALUES (1, 'b', 'o', 0)")
         database.execute(
             "WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 50000) "
-            "INSERT INTO objects SELECT 1, value, value, 1, '', 0, '', '', '', '', 0, '' FROM n"
+            "INSERT INTO objects SELECT 1, value, value, 1, '', 0, '', '', '', '', 0, '', '' FROM n"
         )
     assert contents(root).objects == 50_000
     taken_back: list[int] = []

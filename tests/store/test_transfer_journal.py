@@ -104,6 +104,16 @@ async def test_planning_again_keeps_what_is_done_and_what_is_half_done(path: Pat
         assert [item.name for item in await journal.begun(made.id)] == [half.name, changed.name]
 
 
+@pytest.mark.parametrize("crc64", [None, 0, 1, 2**63, 2**64 - 1])
+async def test_a_part_keeps_its_crc(path: Path, crc64: int | None) -> None:
+    part = SentPart(1, 5, "e", crc64)
+    async with opened(path) as journal:
+        made = await journal.add(ORDER, NOW)
+        await journal.note_parts(made.id, [("key", part)])
+    async with opened(path) as journal:
+        assert await journal.parts(made.id, "key") == [part]
+
+
 async def test_totals_tell_what_stands_where(path: Path) -> None:
     async with opened(path) as journal:
         made = await journal.add(ORDER, NOW)
@@ -252,4 +262,4 @@ async def test_an_order_of_several_names_keeps_them_and_no_older_program_takes_i
         record = await journal.add(order, NOW)
         assert (await journal.get(record.id)).order == order
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone()[0] == len(STEPS) == 5
+        assert db.execute("PRAGMA user_version").fetchone()[0] == len(STEPS) == 6

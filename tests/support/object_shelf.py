@@ -62,6 +62,8 @@ def md5_of(content: bytes) -> str:
 class ObjectShelf(DataPlane):
     """Every method keeps the promise of the one it replaces; `asked` tells what was asked."""
 
+    tells_crc64 = False
+
     def __init__(self, page_size: int = 1000) -> None:
         self.objects: dict[ObjectPath, _Object] = {}
         self.uploads: dict[str, _Upload] = {}

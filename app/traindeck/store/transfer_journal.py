@@ -184,12 +184,16 @@ class TransferJournal(OpenedLater):
         await self._execute_each((_FORGET_PARTS, [which]), (query, [(*row, *which)]))
 
     async def note_parts(self, transfer_id: int, parts: Iterable[tuple[str, SentPart]]) -> None:
-        rows = [(transfer_id, key, part.number, part.size_bytes, part.etag) for key, part in parts]
-        await self._execute_each(("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?)", rows))
+        rows = [
+            (transfer_id, key, part.number, part.size_bytes, part.etag, "" if part.crc64 is None else str(part.crc64))
+            for key, part in parts
+        ]
+        await self._execute_each(("INSERT OR REPLACE INTO parts VALUES (?, ?, ?, ?, ?, ?)", rows))
 
     async def parts(self, transfer_id: int, key: str) -> list[SentPart]:
-        query = "SELECT number, size_bytes, etag FROM parts WHERE transfer = ? AND key = ? ORDER BY number"
-        return await self._with(lambda db: [SentPart(*row) for row in db.execute(query, (transfer_id, key))])
+        query = "SELECT number, size_bytes, etag, crc64 FROM parts WHERE transfer = ? AND key = ? ORDER BY number"
+        rows = await self._with(lambda db: db.execute(query, (transfer_id, key)).fetchall())
+        return [SentPart(*row[:3], int(row[3]) if row[3] else None) for row in rows]
 
     async def items(
         self,

@@ -76,4 +76,7 @@ _NAME_FILES = ()
 # A program that knows no filters, no links that are kept and nothing that is to be left alone would move all of it.
 _CHOOSE_FILES = ("ALTER TABLE items ADD COLUMN replaces INTEGER NOT NULL DEFAULT 0",)
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _REMEMBER, _KEEP_SHARDS, _NAME_FILES, _CHOOSE_FILES)
+# As text: the numbers of SQLite are too small for it.
+_KEEP_CRC64 = ("ALTER TABLE parts ADD COLUMN crc64 TEXT NOT NULL DEFAULT ''",)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _REMEMBER, _KEEP_SHARDS, _NAME_FILES, _CHOOSE_FILES, _KEEP_CRC64)

@@ -103,7 +103,8 @@ def test_objects_and_objects() -> None:
 
     assert verdict(Side(1, 1, MD5_A), Side(1, 1, MD5_A)) is Verdict.EQUAL
     assert verdict(Side(1, 1, MD5_A), Side(1, 9, MD5_B), CompareBy.SIZE_AND_TIME) is Verdict.DIFFERENT
-    assert verdict(Side(1, 1, MD5_A + "-2"), Side(1, 9, MD5_B)) is Verdict.DIFFERENT
+    assert verdict(Side(1, 1, MD5_A + "-2"), Side(1, 9, MD5_B)) is Verdict.LOOK_CLOSER
+    assert verdict(Side(1, 1, MD5_A + "-2"), Side(2, 9, MD5_B)) is Verdict.DIFFERENT
     assert verdict(Side(1, 1, MD5_A + "-2"), Side(1, 9, MD5_B), CompareBy.SIZE_AND_TIME) is Verdict.EQUAL
     assert verdict(Side(1, 1, MD5_A), Side(1, 9, MD5_B), CompareBy.SIZE) is Verdict.EQUAL
 

@@ -330,7 +330,7 @@ def test_an_upload_that_is_given_up_while_it_is_joined_is_told_so(store: ObjectS
     for number in (1, 2):
         with store.new_body() as writer:
             writer.write(b"p" * MIN_PART)
-            parts.append(store.uploads.put_part("bkt", "k", upload, number, writer, "", {}))
+            parts.append(store.uploads.put_part("bkt", "k", upload, number, writer, {}))
     slow = store.bodies.path(parts[0].body)
     slow.unlink()
     os.mkfifo(slow)

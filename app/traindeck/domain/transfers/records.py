@@ -130,6 +130,7 @@ class SentPart:
     number: int
     size_bytes: int
     etag: str = ""
+    crc64: int | None = None
 
 
 class Known(NamedTuple):  # a million may be read and compared, which a tuple does at once

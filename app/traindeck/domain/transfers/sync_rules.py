@@ -122,7 +122,7 @@ def local_and_remote(here: Known, size_bytes: int, by: CompareBy, known: Known |
 
 
 def remote_and_remote(source: Side, target: Side, by: CompareBy) -> Verdict:
-    """Within a service nothing else is known; ETags of parts cannot be compared with others."""
+    """ETags of parts cannot be compared with others; the heads of both may tell more."""
     if source.size_bytes != target.size_bytes:
         return Verdict.DIFFERENT
     if by is CompareBy.SIZE or (source.etag and source.etag == target.etag):
@@ -131,7 +131,7 @@ def remote_and_remote(source: Side, target: Side, by: CompareBy) -> Verdict:
         return Verdict.DIFFERENT
     if by is CompareBy.SIZE_AND_TIME and 0 < source.modified_ns <= target.modified_ns:
         return Verdict.EQUAL
-    return Verdict.DIFFERENT
+    return Verdict.LOOK_CLOSER
 
 
 def is_same_time(kept_ns: int, here_ns: int) -> bool:

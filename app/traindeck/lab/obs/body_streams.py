@@ -66,7 +66,6 @@ class IncomingBody:
         raw, payload = request.raw, _payload(request, request.verified)
         self._http = request.http
         # What was compared, once `finish` is through.
-        self.crc64 = ""
         self.checksums: Mapping[str, str] = {}
         self._bytes_per_second = request.trouble.bytes_per_second
         self._md5 = content_md5(raw)
@@ -81,8 +80,9 @@ class IncomingBody:
         else:
             self._sha256 = payload
         self._expected = announced_checksums(raw)
-        if crc64 := next((value for name in _CRC64_HEADERS if (value := raw.header(name)) is not None), None):
-            self._expected[CRC64] = crc64
+        for name in _CRC64_HEADERS:
+            if (crc64 := raw.header(name)) is not None:
+                self._expected[CRC64] = crc64
         self._trailing = self._announced_trailer(raw)
         if raw.header("x-amz-sdk-checksum-algorithm") and not self._expected and not self._trailing:
             raise InvalidRequest("x-amz-sdk-checksum-algorithm is there, but no checksum of the body is announced.")
@@ -170,7 +170,6 @@ class IncomingBody:
             if shown(name, self._digests[name].digest()) != value:
                 code = "InvalidCRC64" if name == CRC64 else "BadDigest"
                 raise ObsError(400, code, f"The {name} you specified did not match what we received.")
-        self.crc64 = self._expected.get(CRC64, "")
         self.checksums = {name: value for name, value in self._expected.items() if name != CRC64}
 
     def _take_trailer(self, trailers: Mapping[str, str]) -> None:

@@ -116,6 +116,16 @@ UPDATE {table} SET traits = replace(replace(traits,
 """
         for table in ("objects", "versions", "uploads")
     ),
+    # Every object has a CRC-64 now, so it is no rare trait any more.
+    "".join(
+        f"""
+ALTER TABLE {table} ADD COLUMN crc64 TEXT NOT NULL DEFAULT '';
+UPDATE {table} SET crc64 = json_extract(traits, '$.crc64'), traits = json_remove(traits, '$.crc64')
+    WHERE traits LIKE '%"crc64":%' AND json_extract(traits, '$.crc64') IS NOT NULL;
+UPDATE {table} SET traits = '' WHERE traits = '{{}}';
+"""
+        for table in ("objects", "versions")
+    ),
 )
 SCHEMA_VERSION = len(_STEPS)
 
@@ -197,7 +207,7 @@ class ObjectIndex:
 
 
 # The fields of an ObjectInfo in their order, but for the last: whether it is a marker.
-_OBJECT = "key, size, etag, modified_ms, content_type, metadata, headers, body, version, sequence, traits"
+_OBJECT = "key, size, etag, modified_ms, content_type, metadata, headers, body, version, sequence, crc64, traits"
 _BUCKET = "name, owner, created_ms, id, versioning"
 _UPLOAD = "id, key, initiator, initiated_ms, content_type, metadata, headers, traits, checksum_algorithm"
 _PART = "number, size, etag, modified_ms, body, crc64, nonce, checksums"
@@ -310,7 +320,8 @@ class Rows:
         """As an object, or as an older version or a marker that the object is deleted."""
         told = (info.size, info.etag, info.modified_ms, info.content_type)
         texts = (json_text(info.metadata), json_text(info.headers))
-        values = (info.key.encode("utf-8"), *told, *texts, info.body, info.version, info.sequence, info.traits.text())
+        known = (info.body, info.version, info.sequence, info.crc64)
+        values = (info.key.encode("utf-8"), *told, *texts, *known, info.traits.text())
         if table == OBJECTS:
             self._put(OBJECTS, f"bucket, {_OBJECT}", bucket.number, *values)
         else:
@@ -388,8 +399,8 @@ def mapping(text: str) -> Mapping[str, str]:
 
 
 def _object(row: tuple[Any, ...]) -> ObjectInfo:
-    key, *told, metadata, headers, body, version, sequence, traits, is_marker = row
-    rest = (body, version, sequence, Traits.read(traits), bool(is_marker))
+    key, *told, metadata, headers, body, version, sequence, crc64, traits, is_marker = row
+    rest = (body, version, sequence, Traits.read(traits), bool(is_marker), crc64)
     return ObjectInfo(*(key.decode("utf-8"), *told, mapping(metadata), mapping(headers), *rest))
 
 

@@ -7,9 +7,10 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from traindeck.lab.obs.checksums import ALGORITHMS, CRC32, CRC32C, CRC64, CRC64_ECMA, CRC64_NVME, shown
+from traindeck.lab.obs.checksums import ALGORITHMS, CRC32, CRC32C, CRC64, CRC64_NVME, shown
 from traindeck.lab.obs.errors import BadDigest, InvalidRequest, ObsError, Texts
 from traindeck.lab.obs.records import PartInfo
+from traindeck.runtime.crc import CRC64 as CRC64_ECMA
 
 FULL_OBJECT = "FULL_OBJECT"
 COMPOSITE = "COMPOSITE"

@@ -190,6 +190,7 @@ def object_headers(request: ObsRequest, bucket: BucketInfo, info: ObjectInfo) ->
         **info.headers,
         **{f"{prefix}meta-{name}": value for name, value in info.metadata.items()},
         **version_header(request, bucket, info.version),
+        **crc64_header(request, info.crc64),
     }
     if info.traits is not NO_TRAITS:
         found.update(_trait_headers(request, info))
@@ -201,17 +202,17 @@ def written_headers(
 ) -> dict[str, str]:
     """What the answer to an upload tells beside the ids."""
     found = {"ETag": f'"{info.etag}"', **version_header(request, bucket, info.version), **_kept_as(request, info)}
-    if incoming:
-        found.update(checksum_headers(request, incoming))
-    return found
+    return found | crc64_header(request, info.crc64) | (checksum_headers(incoming) if incoming else {})
 
 
-def checksum_headers(request: ObsRequest, incoming: IncomingBody) -> dict[str, str]:
+def checksum_headers(incoming: IncomingBody) -> dict[str, str]:
     """What was compared, sent back."""
-    found = {f"x-amz-checksum-{name}": value for name, value in incoming.checksums.items()}
-    if incoming.crc64:
-        found[f"{request.dialect.value}checksum-crc64ecma"] = incoming.crc64
-    return found
+    return {f"x-amz-checksum-{name}": value for name, value in incoming.checksums.items()}
+
+
+def crc64_header(request: ObsRequest, crc64: str) -> dict[str, str]:
+    """Of the whole object or part, whoever sent it, and whatever range of it is asked for."""
+    return {f"{request.dialect.value}checksum-crc64ecma": crc64} if crc64 else {}
 
 
 def overrides(request: ObsRequest) -> dict[str, str]:
@@ -237,7 +238,6 @@ def is_frozen(info: ObjectInfo) -> bool:
 def _trait_headers(request: ObsRequest, info: ObjectInfo) -> dict[str, str]:
     prefix, traits = request.dialect.value, info.traits
     told = {
-        "checksum-crc64ecma": traits.crc64,
         "uploadId": traits.upload_id,
         "website-redirect-location": traits.redirect,
         "tagging-count": str(len(traits.tags) or ""),

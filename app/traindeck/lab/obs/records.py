@@ -48,7 +48,6 @@ class Traits:
     storage_class: str = "STANDARD"
     acl: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
-    crc64: str = ""
     checksums: Mapping[str, str] = field(default_factory=dict)
     checksum_type: str = ""
     upload_id: str = ""
@@ -109,6 +108,8 @@ class ObjectInfo:
     sequence: int = field(default=0, repr=False, compare=False)
     traits: Traits = NO_TRAITS
     is_marker: bool = False
+    # As a decimal number; empty where it is unknown, as for objects that an older Lab stored.
+    crc64: str = ""
 
     @property
     def modified(self) -> datetime:

@@ -25,6 +25,7 @@ from traindeck.lab.obs.index import OBJECTS, VERSIONS, ObjectIndex, Rows
 from traindeck.lab.obs.locks import check_unlocked, usual_end_ms
 from traindeck.lab.obs.records import ENABLED, NO_BODY, Attributes, BucketInfo, ObjectInfo, Traits, VersionEntry, now_ms
 from traindeck.lab.obs.sealing import Seal, Unsealed, sealed_etag
+from traindeck.runtime.crc import crc64
 
 _log = logging.getLogger(__name__)
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -340,6 +341,7 @@ class BodyWriter:
         self._file = file
         self._is_open = True
         self._md5 = hashlib.md5(usedforsecurity=False)
+        self.crc64 = 0
         self.size = 0
 
     @property
@@ -361,6 +363,7 @@ class BodyWriter:
         """The hashing half of `write`; the halves may run side by side, each block after block."""
         for piece in block:
             self._md5.update(piece)
+            self.crc64 = crc64(piece, self.crc64)
 
     def keep_bytes(self, block: Sequence[bytes]) -> None:
         """The writing half of `write`."""
@@ -398,7 +401,8 @@ class BodyWriter:
         """The object that the body will be, complete on disk."""
         said = (attributes.content_type, dict(attributes.metadata), dict(attributes.headers))
         etag = self.etag(attributes.traits)
-        return ObjectInfo(key, self.size, etag, now_ms(), *said, self.closed(), traits=attributes.traits)
+        traits, crc64 = attributes.traits, str(self.crc64)
+        return ObjectInfo(key, self.size, etag, now_ms(), *said, self.closed(), traits=traits, crc64=crc64)
 
     def commit(
         self, bucket: str, key: str, attributes: Attributes = PLAIN, *, condition: Condition | None = None

@@ -27,6 +27,7 @@ from traindeck.lab.obs.records import NULL, Attributes, BucketInfo, ObjectInfo, 
 from traindeck.lab.obs.sealing import NO_NONCE, Unsealed, check_key
 from traindeck.lab.obs.storage import PLAIN, BodyWriter, Condition, Storage, older
 from traindeck.lab.obs.uploads import Uploads
+from traindeck.runtime.crc import CRC64
 
 __all__ = ["BodyWriter", "BucketInfo", "Listing", "ObjectInfo", "ObjectStore"]
 
@@ -222,7 +223,8 @@ class ObjectStore(Storage):
                 size=current.size + piece.size,
                 etag=joined_etag(bytes.fromhex(current.etag.partition("-")[0]) + piece.md5, count),
                 modified_ms=now_ms(),
-                traits=replace(current.traits, appended=count, crc64="", checksums={}),
+                traits=replace(current.traits, appended=count, checksums={}),
+                crc64=str(CRC64.joined(int(current.crc64), piece.crc64, piece.size)) if current.crc64 else "",
             )
             with self.changing() as change:
                 found = self.existing(bucket)

@@ -59,10 +59,10 @@ class Uploads:
             return rows.upload(self._storage.existing(bucket), key, upload_id)
 
     def put_part(
-        self, bucket: str, key: str, upload_id: str, number: int, writer: BodyWriter, crc64: str, checksums: Texts
+        self, bucket: str, key: str, upload_id: str, number: int, writer: BodyWriter, checksums: Texts
     ) -> PartInfo:
         """The last one given for a number counts."""
-        told = (now_ms(), writer.closed(), crc64, checksums, writer.nonce)
+        told = (now_ms(), writer.closed(), str(writer.crc64), checksums, writer.nonce)
         with self._storage.changing() as change:
             upload = change.upload(self._storage.existing(bucket), key, upload_id)
             part = PartInfo(number, writer.size, writer.etag(upload.attributes.traits), *told)
@@ -112,13 +112,13 @@ class Uploads:
             kind = traits.checksum_type or upload_kind(algorithm, "")
             joined, kind = joined_checksums(algorithm, kind, chosen, told, self._digest_of)
             crc64 = joined_crc64(chosen, told.crc64, self._digest_of)
-            traits = replace(traits, upload_id=upload_id, checksums=joined, checksum_type=kind, crc64=crc64)
+            traits = replace(traits, upload_id=upload_id, checksums=joined, checksum_type=kind)
         with self._storage.new_body() as writer:
             with self._told_if_gone(bucket, key, upload_id, chosen):
                 self._join(chosen, writer)
             info = writer.info(key, replace(upload.attributes, traits=traits))
             etag = joined_etag(b"".join(bytes.fromhex(part.etag) for part in chosen), len(chosen))
-            info = replace(info, size=sum(part.size for part in chosen), etag=etag)
+            info = replace(info, size=sum(part.size for part in chosen), etag=etag, crc64=crc64)
             with self._storage.changing() as change:
                 found = self._storage.existing(bucket)
                 now_there = _unchanged_parts(change, found, key, upload_id, chosen)

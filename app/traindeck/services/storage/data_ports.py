@@ -41,13 +41,17 @@ class Basin:
 
 
 class Body(Protocol):
-    """What is sent: its size and MD5 are known before the first byte leaves, and it can be begun again."""
+    """What is sent: its size and a checksum are known before the first byte leaves, and it can be begun again."""
 
     @property
     def size_bytes(self) -> int: ...
 
     @property
-    def md5(self) -> bytes: ...
+    def md5(self) -> bytes:
+        """Empty where the CRC-64 is sent instead."""
+
+    @property
+    def crc64(self) -> int | None: ...
 
     def pieces(self) -> AsyncIterator[bytes | memoryview]:
         """From the beginning, each time it is called; raises when the source is no longer what it was."""
@@ -60,6 +64,7 @@ class BytesBody:
         self._content = content
         self.size_bytes = len(content)
         self.md5 = hashlib.md5(content, usedforsecurity=False).digest()
+        self.crc64: int | None = None
 
     async def pieces(self) -> AsyncIterator[bytes]:
         if self._content:
@@ -114,6 +119,8 @@ class ObjectHead:
     content_type: str = ""
     is_encrypted: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)
+    crc64: int | None = None
+    """Of the whole content, where the service keeps it."""
     web_headers: Mapping[str, str] = field(default_factory=dict)
     """What a browser is told along with the content: how long to keep it, under which name to save it."""
 
@@ -123,6 +130,7 @@ class Part:
     number: int
     size_bytes: int
     etag: str
+    crc64: int | None = None  # as the service told it
 
 
 @dataclass(frozen=True, slots=True)

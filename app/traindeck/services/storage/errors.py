@@ -147,7 +147,7 @@ _BY_CODE = by_code({
     "TooManyRequests SlowDown": too_many_requests,
     "AccessDenied AllAccessDisabled": _no_access,
     "NoSuchKey NoSuchVersion": _missing,
-    "BadDigest IncompleteBody RequestTimeout": damaged,
+    "BadDigest IncompleteBody InvalidCRC64 RequestTimeout": damaged,
     "VirtualHostDomainRequired": Refusal(InvalidInput,
         text("{host} does not accept path-style URLs."),
         text("Turn off path-style access in the account settings.")),

@@ -19,7 +19,7 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import file_stamp, local_error, local_errors
 from traindeck.services.storage.data_ports import InFile, InMemory, ObjectHead
 from traindeck.services.storage.errors import otherwise_listed
-from traindeck.services.transfers.digests import blocks, md5
+from traindeck.services.transfers.digests import Checksum, blocks, md5
 from traindeck.services.transfers.pace import RateLimit
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Content(InMemory):
     data: bytes
     md5: bytes
     limit: RateLimit
+    crc64: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -76,6 +77,7 @@ class Streamed:
     size_bytes: int
     md5: bytes
     limit: RateLimit
+    crc64: int | None = None
 
     async def pieces(self) -> AsyncIterator[memoryview]:
         end = self.offset + self.size_bytes
@@ -95,6 +97,7 @@ class FileStretch(InFile):
     md5: bytes
     disk: BlockingCalls
     limit: RateLimit
+    crc64: int | None = None
 
     async def opened(self) -> FileIO | None:
         if self.limit.bytes_per_s:
@@ -245,22 +248,24 @@ def stretch(
     token: CancelToken,
     known_md5: bytes = b"",
     most_in_memory: int = IN_MEMORY_BYTES,
+    *,
+    by_crc64: bool = False,
 ) -> Content | FileStretch:
-    """A part of a file that must still be what it was; hashed unless its MD5 is known. Blocks."""
+    """A part of a file that must still be what it was, with one checksum: its MD5 costs nothing if known. Blocks."""
+    checksum = Checksum(known_md5, by_crc64=by_crc64)
     with local_errors(place), place.open("rb", buffering=0) as file:
         check_same(os.fstat(file.fileno()), item)
-        if size <= most_in_memory:
-            data = read_exactly(file.fileno(), offset, size)
-            check_same(os.fstat(file.fileno()), item)
-            return Content(data, known_md5 or md5(data).digest(), limit)
-        if not known_md5:
+        data = read_exactly(file.fileno(), offset, size) if size <= most_in_memory else None
+        if data is not None:
+            checksum.update(data)
+        elif not known_md5:
             file.seek(offset)
-            digest = md5()
             for block in blocks(file, size, token):
-                digest.update(block)
-            known_md5 = digest.digest()
+                checksum.update(block)
         check_same(os.fstat(file.fileno()), item)
-    return FileStretch(place, item, offset, size, known_md5, disk, limit)
+    if data is not None:
+        return Content(data, checksum.md5, limit, checksum.crc64)
+    return FileStretch(place, item, offset, size, checksum.md5, disk, limit, checksum.crc64)
 
 
 def not_read(error: OSError, place: Path) -> AppError:

@@ -18,7 +18,7 @@ from traindeck.services.storage.listing import nothing_there, pages_ahead
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.among import markers_among, markers_of, objects_among
-from traindeck.services.transfers.comparing import item_of
+from traindeck.services.transfers.comparing import alike_there, item_of
 from traindeck.services.transfers.planning import Outline, copy_beside
 
 _BATCH = 1000
@@ -50,8 +50,11 @@ async def plan_chosen(active: ActiveTransfer) -> Outline:
             items = [goals.checked(item_of(row, target[len(root.key) :]), target) for row, target in batch]
             if order.rules.keeps_existing or order.rules.tells_replaced or order.rules.compare is not None:
                 there = await objects_among(plane, root.bucket, [target for _, target in batch])
+                alike = await alike_there(
+                    plane, order, [(row, there[target]) for row, target in batch if target in there]
+                )
                 items = [
-                    copy_beside(item, row, there[target], order.rules) if target in there else item
+                    copy_beside(item, row, there[target], order.rules, alike) if target in there else item
                     for item, (row, target) in zip(items, batch, strict=True)
                 ]
         else:

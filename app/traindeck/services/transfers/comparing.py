@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -23,13 +23,13 @@ from traindeck.domain.transfers.object_limits import (
 )
 from traindeck.domain.transfers.orders import CompareBy, Kind, Order, known_place
 from traindeck.domain.transfers.records import Action, Item, Known, is_plain_md5
-from traindeck.domain.transfers.sync_rules import Side, is_same_time
+from traindeck.domain.transfers.sync_rules import Side, Verdict, is_same_time, remote_and_remote
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.clock import clamped_ns
 from traindeck.runtime.files import local_errors
 from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import ObjectHead
-from traindeck.services.transfers.digests import etag_of_parts, file_digests
+from traindeck.services.transfers.digests import etag_of_parts, file_crc64, file_digests
 
 if TYPE_CHECKING:
     from traindeck.services.storage.wire.data_plane import DataPlane
@@ -154,8 +154,8 @@ class Comparing:
         return [known.get(id(doubt), Sameness.BY_CONTENT) for doubt in doubts]
 
     def _is_read_first(self, doubt: Doubt) -> bool:
-        is_small = doubt.row.size_bytes <= SINGLE_PUT_BYTES or self.by is CompareBy.MD5
-        return is_small and is_plain_md5(doubt.row.etag)
+        # Of a larger one the head may tell the CRC-64.
+        return doubt.row.size_bytes <= SINGLE_PUT_BYTES and is_plain_md5(doubt.row.etag)
 
     async def _md5s_of(self, doubts: Sequence[Doubt]) -> list[str]:
         places = [doubt.place for doubt in doubts]
@@ -227,6 +227,28 @@ def time_of(metadata: Mapping[str, str]) -> int | None:
     return clamped_ns(kept)
 
 
+async def alike_there(plane: DataPlane, order: Order, pairs: Iterable[tuple[ObjectRow, ObjectRow]]) -> set[str]:
+    """The keys of the sources that have the content of the object at the target, where only their CRC-64 tells."""
+    by, limit = order.rules.compare, asyncio.Semaphore(_LOOKS_AT_ONCE)
+    source, target = order.remote_source.bucket, order.remote_target.bucket
+
+    async def is_alike(row: ObjectRow, there: ObjectRow) -> bool:
+        async with limit:
+            one = await plane.head(ObjectPath(source, row.key))
+            other = await plane.head(ObjectPath(target, there.key)) if one and one.crc64 is not None else None
+        return (
+            one is not None and other is not None and (one.size_bytes, one.crc64) == (other.size_bytes, other.crc64)
+        )
+
+    doubts = [
+        (row, there)
+        for row, there in pairs
+        if by is not None and remote_and_remote(side_of(row), side_of(there), by) is Verdict.LOOK_CLOSER
+    ]
+    answers = await gather_or_raise(is_alike(row, there) for row, there in doubts)
+    return {row.key for (row, _), is_same in zip(doubts, answers, strict=True) if is_same}
+
+
 async def matched(plane: DataPlane, disk: BlockingCalls, place: Path, found: ObjectHead) -> Match:
     """Whether a file has the content of an object; the service is asked how it came where nothing else helps."""
     match = await disk.run(partial(_matched, place, found))
@@ -245,6 +267,8 @@ def _matched(place: Path, found: ObjectHead, token: CancelToken) -> Match:
     with local_errors(place):
         if place.stat().st_size != found.size_bytes:
             return Match.NO
+        if found.crc64 is not None:
+            return Match.YES if file_crc64(place, token) == found.crc64 else Match.NO
         if not is_plain_md5(found.etag) or not whole:
             for size in likely_layouts(found):
                 if _in_parts(place, size, token) == found.etag:

@@ -14,6 +14,7 @@ from traindeck.domain.errors import AppError, LocalTrouble
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.records import Item, SentPart
 from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.crc import crc64
 from traindeck.runtime.files import local_errors
 
 # Small enough to stay in the memory of a core from the reading to the hashing.
@@ -22,6 +23,28 @@ _BLOCK = 1 << 19
 
 def md5(content: bytes = b"") -> hashlib._Hash:
     return hashlib.md5(content, usedforsecurity=False)
+
+
+class Checksum:
+    """The MD5 of what comes, unless it is known, or the CRC-64, which costs a thirtieth of it."""
+
+    __slots__ = ("_digest", "_known_md5", "crc64")
+
+    def __init__(self, known_md5: bytes = b"", *, by_crc64: bool = False) -> None:
+        self._known_md5 = known_md5
+        self._digest = None if known_md5 or by_crc64 else md5()
+        self.crc64: int | None = 0 if by_crc64 and not known_md5 else None
+
+    def update(self, data: bytes | memoryview) -> None:
+        if self._digest is not None:
+            self._digest.update(data)
+        elif self.crc64 is not None:
+            self.crc64 = crc64(data, self.crc64)
+
+    @property
+    def md5(self) -> bytes:
+        """Empty where the CRC-64 is made instead."""
+        return self._digest.digest() if self._digest is not None else self._known_md5
 
 
 def blocks(file: FileIO, size_bytes: int, token: CancelToken) -> Iterator[memoryview]:
@@ -51,6 +74,15 @@ def file_digests(place: Path, token: CancelToken, part_bytes: int = 0) -> tuple[
                 parts.append(part.digest())
             if size < part_bytes:
                 return "", parts
+
+
+def file_crc64(place: Path, token: CancelToken) -> int:
+    """Of the whole file."""
+    checksum = 0
+    with place.open("rb", buffering=0) as file:
+        for block in blocks(file, sys.maxsize, token):
+            checksum = crc64(block, checksum)
+    return checksum
 
 
 def has_md5(place: Path, size_bytes: int, expected: str, token: CancelToken) -> bool:
@@ -87,15 +119,15 @@ def all_digests(place: Path, part_bytes: int, token: CancelToken) -> tuple[str, 
 def still_there(place: Path, part_bytes: int, kept: Mapping[int, SentPart], token: CancelToken) -> dict[int, SentPart]:
     """Those of the parts whose content the file has, where each belongs."""
 
-    def sign(file: FileIO, number: int) -> str:
-        file.seek((number - 1) * part_bytes)
-        digest = md5()
+    def is_there(file: FileIO, part: SentPart) -> bool:
+        file.seek((part.number - 1) * part_bytes)
+        checksum = Checksum(by_crc64=part.crc64 is not None)
         for block in blocks(file, part_bytes, token):
-            digest.update(block)
-        return digest.hexdigest()
+            checksum.update(block)
+        return (checksum.md5.hex(), checksum.crc64) == (part.etag, part.crc64)
 
     with local_errors(place), place.open("rb", buffering=0) as file:
-        return {number: part for number, part in kept.items() if sign(file, number) == part.etag}
+        return {number: part for number, part in kept.items() if is_there(file, part)}
 
 
 def etag_of_parts(parts: Sequence[bytes]) -> str:

@@ -20,6 +20,7 @@ from traindeck.domain.transfers.local_names import HERE, part_name
 from traindeck.domain.transfers.orders import MOST_LINK_BYTES, CompareBy
 from traindeck.domain.transfers.records import Action, Item, ItemState, SentPart, is_plain_md5
 from traindeck.runtime.blocking import CancelToken
+from traindeck.runtime.crc import crc64, crc64_of_pieces
 from traindeck.runtime.disk_barrier import on_the_disk, write_for_later
 from traindeck.runtime.files import local_error, local_errors
 from traindeck.services.storage.data_ports import ObjectHead, Sink
@@ -42,7 +43,15 @@ from traindeck.services.transfers.comparing import (
     time_of,
     whole_md5,
 )
-from traindeck.services.transfers.digests import InOrder, damaged, etag_of_parts, file_digests, md5, still_there
+from traindeck.services.transfers.digests import (
+    Checksum,
+    InOrder,
+    damaged,
+    etag_of_parts,
+    file_digests,
+    md5,
+    still_there,
+)
 from traindeck.services.transfers.parts import InParts
 from traindeck.services.transfers.placing import Folders, leads_out, make_link, put_in_place
 from traindeck.services.transfers.range_writing import RangeWriter
@@ -261,9 +270,11 @@ class RangedDownload(InParts):
             await active.engine.journal.begin_parts(active.id, self.item)
             await active.engine.disk.run(lambda _: _prepare(self._folders, place, part, whole))
         is_in_parts = part_layout(found) == self.item.part_bytes
-        wants_whole = not is_in_parts and bool(whole_md5(found))
+        wants_whole = found.crc64 is None and not is_in_parts and bool(whole_md5(found))
         if good and not wants_whole:
-            # Their signs are of what came; a power cut may have kept it from the disk.
+            # An earlier program, or the service then, may have had another kind of checksum.
+            good = {number: one for number, one in good.items() if (one.crc64 is None) == (found.crc64 is None)}
+            # They are of what came; a power cut may have kept it from the disk.
             good = await active.engine.disk.run(partial(still_there, part, self.item.part_bytes, good))
         self._digest = InOrder(part, self.item, set(good)) if wants_whole else None
         return good
@@ -272,9 +283,9 @@ class RangedDownload(InParts):
         active, item, part = self.active, self.item, self.active.part(self.item)
         offset, size = self.offset_of(number), self.size_of(number)
         moved, engine = Moved(active), active.engine
-        writer = RangeWriter(
-            part, offset, size, engine.disk, moved.count, engine.limit, self._turn, hashes=self._digest is None
-        )
+        is_by_crc64 = self._found is not None and self._found.crc64 is not None
+        checksum = Checksum(by_crc64=is_by_crc64) if self._digest is None else None
+        writer = RangeWriter(part, offset, size, engine.disk, moved.count, engine.limit, self._turn, checksum=checksum)
         try:
             await moved.by((await active.plane()).get(
                 active.remote(item), writer, offset=offset, length=size, if_match=item.etag
@@ -285,7 +296,7 @@ class RangedDownload(InParts):
         await moved.by(writer.empty())
         if self._digest is not None:
             await moved.by(engine.disk.run(partial(self._digest.has, number)))
-        return SentPart(number, size, writer.sign)
+        return SentPart(number, size, checksum.md5.hex(), checksum.crc64) if checksum else SentPart(number, size)
 
     async def finish(self) -> bool:
         active, found, part, place = self.active, self._found, self.active.part(self.item), self.active.place(self.item)
@@ -305,6 +316,9 @@ class RangedDownload(InParts):
 
     def _verified(self, found: ObjectHead, token: CancelToken) -> bool | None:
         """None: the service does not say what the content should be."""
+        if found.crc64 is not None:
+            ordered = [(part.crc64 or 0, part.size_bytes) for _, part in sorted(self.parts.items())]
+            return crc64_of_pieces(ordered) == found.crc64
         if self._digest is not None:
             return self._digest.whole(token) == whole_md5(found)
         if part_layout(found) == self.item.part_bytes:
@@ -364,6 +378,8 @@ def settle(active: ActiveTransfer, place: str | Path, found: ObjectHead) -> None
 
 def _verified_whole(content: bytes, found: ObjectHead) -> bool | None:
     """None: nobody says what it should be."""
+    if found.crc64 is not None and not is_plain_md5(found.etag):
+        return crc64(content) == found.crc64
     if size := part_layout(found):
         parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]
         return etag_of_parts(parts) == found.etag
@@ -372,8 +388,8 @@ def _verified_whole(content: bytes, found: ObjectHead) -> bool | None:
 
 
 def _range_bytes(found: ObjectHead) -> int:
-    """The parts it was sent in, where that is known: then each can be verified alone."""
-    size = part_layout(found)
+    """The parts it was sent in, where that is known and each can be verified only so."""
+    size = part_layout(found) if found.crc64 is None else 0
     return size if 0 < size <= _MOST_RANGE_BYTES else RANGE_BYTES
 
 

@@ -14,7 +14,7 @@ from traindeck.domain.transfers.records import is_plain_md5
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.files import local_errors
 from traindeck.services.storage.wire.data_plane import DataPlane
-from traindeck.services.transfers.digests import blocks, damaged, md5
+from traindeck.services.transfers.digests import Checksum, blocks, damaged, md5
 
 _HELD_BYTES = 4 * 1024 * 1024
 
@@ -70,11 +70,12 @@ async def fetch_version(
     """One version of an object as a file."""
     # A name of its own: what else is called like it may be somebody's file, or another download.
     part = await disk.run(lambda _: PartFile(target, secrets.token_hex(4)))
-    digest = md5()
+    digest, by_crc64 = Checksum(), Checksum(by_crc64=True)
     held: list[bytes] = []
 
     async def take(piece: bytes) -> None:
         digest.update(piece)
+        by_crc64.update(piece)
         held.append(piece)
         if sum(map(len, held)) >= _HELD_BYTES:
             await write()
@@ -86,7 +87,8 @@ async def fetch_version(
 
     try:
         found = await plane.get(path, take, version=version.version, listed_bytes=version.size_bytes)
-        if is_plain_md5(found.etag) and not found.is_encrypted and digest.hexdigest() != found.etag:
+        is_other = is_plain_md5(found.etag) and not found.is_encrypted and digest.md5.hex() != found.etag
+        if is_other or found.crc64 not in (None, by_crc64.crc64):
             raise damaged(str(path))
         await write()
         await disk.run(lambda _: part.finish())

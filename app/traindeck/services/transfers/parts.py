@@ -174,7 +174,7 @@ class PartsThere(InParts):
 
     async def finish_there(self) -> str | None:
         """The ETag of the whole; None: somebody took the upload away, or a part of it was replaced."""
-        parts = [Part(part.number, part.size_bytes, part.etag) for _, part in sorted(self.parts.items())]
+        parts = [Part(part.number, part.size_bytes, part.etag, part.crc64) for _, part in sorted(self.parts.items())]
         finish = partial((await self.active.plane()).finish_upload, self.target, self.item.upload_id, parts)
         try:
             stored = await unless_there(self.active, self.target, finish)
@@ -217,28 +217,27 @@ class FileSource:
         """Whether it is worth a request to ask if the object has this content already."""
         return self.active.is_doubtful(item)
 
-    async def body(self, item: Item, offset: int, size: int) -> Body:
+    async def body(self, item: Item, offset: int, size: int, *, by_crc64: bool = False) -> Body:
         """A stretch of it, hashed."""
-        return await self._stretch(item, offset, size, self._known(offset))
-
-    async def md5(self, item: Item, offset: int, size: int) -> bytes:
-        """Of a stretch as it is there now."""
-        return (await self._stretch(item, offset, size)).md5
+        return await self._stretch(item, offset, size, self._known(offset), by_crc64=by_crc64)
 
     async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
         """Whether a body is no longer what is there, although nothing tells: it is read again after it was hashed."""
-        return await self.md5(item, offset, body.size_bytes) != body.md5
+        now = await self._stretch(item, offset, body.size_bytes, by_crc64=body.crc64 is not None)
+        return (now.md5, now.crc64) != (body.md5, body.crc64)
 
     def _known(self, offset: int) -> bytes:
         number = offset // self._part_bytes if self._part_bytes else 0
         return self._digests[number] if number < len(self._digests) else b""
 
-    async def _stretch(self, item: Item, offset: int, size: int, known: bytes = b"") -> Body:
+    async def _stretch(self, item: Item, offset: int, size: int, known: bytes = b"", *, by_crc64: bool = False) -> Body:
         place, engine = self.active.place(item), self.active.engine
         in_memory = 0 if item.part_bytes else IN_MEMORY_BYTES
         async with engine.hashing:
             return await engine.disk.run(
-                lambda token: stretch(place, item, offset, size, engine.disk, engine.limit, token, known, in_memory)
+                lambda token: stretch(
+                    place, item, offset, size, engine.disk, engine.limit, token, known, in_memory, by_crc64=by_crc64
+                )
             )
 
     async def metadata(self, item: Item, part_bytes: int = 0) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,7 +26,7 @@ from traindeck.domain.transfers.sync_rules import (
 )
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.services.storage.wire.data_plane import DataPlane
-from traindeck.services.transfers.comparing import Comparing, Doubt, Sameness, item_of, side_of
+from traindeck.services.transfers.comparing import Comparing, Doubt, Sameness, alike_there, item_of, side_of
 from traindeck.services.transfers.digests import md5
 from traindeck.services.transfers.local_tree import LocalEntry, kept_link
 from traindeck.services.transfers.sides import KeyOf, LocalPair, NamedRow, Placed, RemotePair, Sides, known_entry
@@ -63,6 +63,8 @@ class Planner:
         self._keep_batch = keep
         self._removals = 0
         self._sides = Sides(order, plane, disk)
+        self._plane = plane
+        self._alike: set[str] = set()
         self._comparing = Comparing(order, plane, disk, by, journal) if by else None
         self._looks_there = order.rules.keeps_existing or order.rules.tells_replaced
         self._is_compared = is_check or by is not None or self._looks_there
@@ -233,6 +235,8 @@ class Planner:
     async def _plan_within(self) -> None:
         async with aclosing(self._sides.there(is_compared=self._is_compared)) as found:
             async for pairs in found:
+                both = [(pair.left.row, pair.right.row) for pair in pairs if pair.left and pair.right]
+                self._alike = await alike_there(self._plane, self._order, both)
                 await self._keep(self._copies(pairs))
 
     def _copies(self, pairs: Sequence[RemotePair]) -> list[Item]:
@@ -251,7 +255,7 @@ class Planner:
         item = item_of(row, left.name)
         if problem := too_many_parts(left.name, row.size_bytes, self._rules.part_bytes):
             return replace(item, state=ItemState.FAILED, error=problem)
-        return item if right is None else copy_beside(item, row, right.row, self._rules)
+        return item if right is None else copy_beside(item, row, right.row, self._rules, self._alike)
 
 
 def _equal(item: Item, by: CompareBy | None) -> Item:
@@ -274,9 +278,11 @@ def kept(item: Item) -> Item:
     return replace(item, state=ItemState.KEPT) if is_open else item
 
 
-def copy_beside(item: Item, row: ObjectRow, there: ObjectRow, rules: Rules) -> Item:
-    """What becomes of a copy within the service where an object stands at its target."""
+def copy_beside(item: Item, row: ObjectRow, there: ObjectRow, rules: Rules, alike: Container[str]) -> Item:
+    """What becomes of a copy within the service where an object stands at its target; `alike` names equal sources."""
     by, is_open = rules.compare, item.state is ItemState.QUEUED
+    if is_open and row.key in alike:
+        return replace(item, state=ItemState.EQUAL, is_verified=True)
     if not is_open or by is None or remote_and_remote(side_of(row), side_of(there), by) is not Verdict.EQUAL:
         return beside_another(item, rules)
     return replace(item, state=ItemState.EQUAL, is_verified=bool(row.etag) and row.etag == there.etag)

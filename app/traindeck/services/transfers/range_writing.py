@@ -9,7 +9,7 @@ from threading import Lock
 from traindeck.runtime.blocking import BlockingCalls
 from traindeck.runtime.files import local_errors
 from traindeck.services.storage.data_ports import Basin, Counted
-from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.digests import Checksum
 from traindeck.services.transfers.pace import RateLimit
 from traindeck.services.transfers.part_files import write_all
 
@@ -20,7 +20,7 @@ _HELD_BYTES = 2 * 1024 * 1024
 class RangeWriter(Basin):
     """Takes exactly one range, in order."""
 
-    __slots__ = ("_at", "_counted", "_digest", "_disk", "_held", "_limit", "_memory", "_part", "_turn")
+    __slots__ = ("_at", "_checksum", "_counted", "_disk", "_held", "_limit", "_memory", "_part", "_turn")
 
     def __init__(
         self,
@@ -32,23 +32,21 @@ class RangeWriter(Basin):
         limit: RateLimit,
         turn: Lock,
         *,
-        hashes: bool,
+        checksum: Checksum | None,
     ) -> None:
-        """`turn`: of who writes to this file, as the system lets only one, and the others spin until then."""
+        """`checksum` takes all that comes, if there is one.
+
+        `turn` is shared by all writers to this file: the system lets only one write, and the others would spin.
+        """
         self._part = part
         self._at = offset
         self._disk = disk
         self._counted = counted
         self._limit = limit
         self._turn = turn
-        self._digest = md5() if hashes else None
+        self._checksum = checksum
         self._memory = memoryview(bytearray(min(_HELD_BYTES, size)))
         self._held = 0
-
-    @property
-    def sign(self) -> str:
-        """The MD5 of what is written; empty: nobody wants it."""
-        return self._digest.hexdigest() if self._digest else ""
 
     def room(self) -> memoryview:
         # At a bounded rate little at a time, so that it is even.
@@ -102,5 +100,5 @@ class RangeWriter(Basin):
             write_all(file, content)
 
     def _hash(self, content: memoryview) -> None:
-        if self._digest is not None:
-            self._digest.update(content)
+        if self._checksum is not None:
+            self._checksum.update(content)

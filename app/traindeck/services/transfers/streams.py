@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypedDict
 
 from traindeck.domain.storage.objects import ObjectPath
@@ -11,7 +12,7 @@ from traindeck.domain.transfers.orders import Rules
 from traindeck.services.storage.data_ports import Part
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.transfers.bodies import Content
-from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.digests import Checksum
 from traindeck.services.transfers.pace import RateLimit
 
 Read = Callable[[int], Awaitable[bytes]]
@@ -39,7 +40,7 @@ async def send_stream(
     said = _Said(metadata=dict(wanted.metadata), content_type=wanted.content_type, storage_class=wanted.storage_class)
     first = await read(FIRST_BYTES)
     if len(first) < FIRST_BYTES:
-        await plane.put(target, _content(first, limit), **said)
+        await plane.put(target, await _content(first, limit, False), **said)
         return len(first)
     upload_id = await plane.begin_upload(target, **said)
     try:
@@ -59,7 +60,7 @@ async def _send_parts(
 
     async def send(number: int, content: bytes) -> Part:
         try:
-            return await plane.put_part(target, upload_id, number, _content(content, limit))
+            return await plane.put_proven_part(target, upload_id, number, partial(_content, content, limit))
         finally:
             slots.release()
 
@@ -76,8 +77,10 @@ async def _send_parts(
     return size_bytes, [task.result() for task in sent]
 
 
-def _content(data: bytes, limit: RateLimit) -> Content:
-    return Content(data, md5(data).digest(), limit)
+async def _content(data: bytes, limit: RateLimit, by_crc64: bool) -> Content:
+    checksum = Checksum(by_crc64=by_crc64)
+    checksum.update(data)
+    return Content(data, checksum.md5, limit, checksum.crc64)
 
 
 def _part_bytes(done: int) -> int:

@@ -241,7 +241,8 @@ class PartedUpload(PartsThere):
     async def _reconcile(self, kept: Mapping[int, SentPart]) -> dict[int, SentPart] | None:
         """The parts the service has of this very file; None: it no longer knows the upload."""
         active, item = self.active, self.item
-        listed = await (await active.plane()).parts(active.remote(item), item.upload_id)
+        plane = await active.plane()
+        listed = await plane.parts(active.remote(item), item.upload_id)
         if listed is None:
             return None
         good: dict[int, SentPart] = {}
@@ -251,9 +252,11 @@ class PartedUpload(PartsThere):
                 continue
             known = kept.get(part.number)
             if known is None and is_plain_md5(part.etag):
-                here = await self._source.md5(item, self.offset_of(part.number), part.size_bytes)
-                if here.hex() == part.etag:  # it arrived, and the program ended before it heard of it
-                    known = SentPart(part.number, part.size_bytes, part.etag)
+                where = item, self.offset_of(part.number), part.size_bytes
+                # It arrived, and the program ended before it heard of it.
+                if (await self._source.body(*where)).md5.hex() == part.etag:
+                    crc64 = (await self._source.body(*where, by_crc64=plane.tells_crc64)).crc64
+                    known = SentPart(part.number, part.size_bytes, part.etag, crc64)
                     active.engine.ledger.part(active.id, item.key, known)
             if known is not None and known.etag == part.etag:
                 good[part.number] = known
@@ -271,23 +274,27 @@ class PartedUpload(PartsThere):
 
     async def move(self, number: int) -> SentPart:
         active, item = self.active, self.item
-        offset = self.offset_of(number)
-        body = await self._source.body(item, offset, self.size_of(number))
-        moved = Moved(active)
+        offset, size = self.offset_of(number), self.size_of(number)
+        moved, bodies = Moved(active), list[Body]()
+
+        async def make(by_crc64: bool) -> Body:
+            bodies.append(await self._source.body(item, offset, size, by_crc64=by_crc64))
+            return bodies[-1]
+
         try:
-            part = await moved.by((await active.plane()).put_part(
-                active.remote(item), item.upload_id, number, body, counted=moved.count
+            part = await moved.by((await active.plane()).put_proven_part(
+                active.remote(item), item.upload_id, number, make, counted=moved.count
             ))  # fmt: skip
         except NotFound as error:
             # Somebody took the upload away; what there is now goes up once more.
             raise SourceChanged from error
         except ServiceTrouble as error:
-            if not await self._source.is_otherwise(item, body, offset):
+            if not bodies or not await self._source.is_otherwise(item, bodies[-1], offset):
                 raise
             # It was refused because it is not what was hashed: the file was written to, and its time kept.
             raise SourceChanged from error
-        moved.settle(body.size_bytes)
-        return SentPart(number, body.size_bytes, part.etag)
+        moved.settle(size)
+        return SentPart(number, size, part.etag, part.crc64)
 
     async def finish(self) -> bool:
         active, item = self.active, self.item

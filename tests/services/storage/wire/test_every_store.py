@@ -11,8 +11,12 @@ import pytest
 from support.stores.stores import Store, new_bucket
 from traindeck.domain.errors import AppError, Conflict, NotFound, Occupied
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.runtime.crc import crc64
 from traindeck.services.storage.data_ports import BytesBody, ObjectHead
 from traindeck.services.storage.wire.data_plane import DataPlane
+from traindeck.services.transfers.bodies import Content
+from traindeck.services.transfers.digests import Checksum
+from traindeck.services.transfers.pace import RateLimit
 
 PART = 5 * 1024 * 1024
 ODD_KEYS = (
@@ -118,6 +122,33 @@ async def test_a_listing_goes_on_where_it_ended(store: Store) -> None:
         row = (await plane.page(bucket, "d")).rows[0]
         assert (row.key, row.size_bytes, row.etag) == ("d e", 3, hashlib.md5(b"d e").hexdigest())
         assert row.modified is not None and row.modified.tzinfo is not None
+
+
+async def test_parts_are_proved_by_what_the_store_knows(store: Store) -> None:
+    """By their CRC-64 where it is repeated; the other stores take no notice, and nothing goes twice."""
+    target = ObjectPath(new_bucket(store).bucket, "large.bin")
+    pieces = [os.urandom(PART), os.urandom(PART), os.urandom(17)]
+    sent: list[int] = []
+    async with store.plane() as plane:
+        upload = await plane.begin_upload(target)
+        parts = []
+        for number, piece in enumerate(pieces, 1):
+
+            async def make(by_crc64: bool, piece: bytes = piece) -> Content:
+                checksum = Checksum(by_crc64=by_crc64)
+                checksum.update(piece)
+                return Content(piece, checksum.md5, RateLimit(), checksum.crc64)
+
+            parts.append(await plane.put_proven_part(target, upload, number, make, sent.append))
+        is_lab = store.name.startswith("lab")
+        assert plane.tells_crc64 is is_lab
+        assert [part.crc64 for part in parts] == [crc64(piece) if is_lab else None for piece in pieces]
+        assert [part.etag for part in parts] == [hashlib.md5(piece).hexdigest() for piece in pieces]
+        assert sum(sent) == sum(map(len, pieces))
+        await plane.finish_upload(target, upload, parts)
+        back, found = await fetched(plane, target)
+        assert back == b"".join(pieces)
+        assert found.crc64 == (crc64(back) if is_lab else None)
 
 
 async def test_a_large_object_is_made_of_its_parts(store: Store) -> None:

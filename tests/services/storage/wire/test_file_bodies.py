@@ -21,8 +21,10 @@ from traindeck.domain.errors import AccessRefused
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.records import Item
 from traindeck.runtime.blocking import BlockingCalls, CancelToken
+from traindeck.runtime.crc import crc64
 from traindeck.services.storage.wire import file_sending
 from traindeck.services.transfers.bodies import FileStretch, SourceChanged, look, stretch
+from traindeck.services.transfers.digests import Checksum
 from traindeck.services.transfers.pace import RateLimit
 from traindeck.services.transfers.range_writing import RangeWriter
 
@@ -157,10 +159,13 @@ async def test_ranges_are_hashed_and_written_as_they_come(
         async with store.plane() as plane:
             await plane.put(path, part_of(tmp_path / "file", disk, 0, 5 * MIB))
             for offset, size in ((0, 3 * MIB + 1), (3 * MIB + 1, 2 * MIB - 2), (5 * MIB - 1, 1)):
-                writer = RangeWriter(part, offset, size, disk, moved.append, limit, Lock(), hashes=True)
+                checksum = Checksum(by_crc64=is_secure)
+                writer = RangeWriter(part, offset, size, disk, moved.append, limit, Lock(), checksum=checksum)
                 await plane.get(path, writer, offset=offset, length=size)
                 await writer.empty()
-                assert writer.sign == hashlib.md5(content[offset : offset + size]).hexdigest()
+                piece = content[offset : offset + size]
+                told = (b"", crc64(piece)) if is_secure else (hashlib.md5(piece).digest(), None)
+                assert (checksum.md5, checksum.crc64) == told
         assert bool(front.hosts) == is_secure
     assert part.read_bytes() == content and sum(moved) == 5 * MIB
 
@@ -168,12 +173,13 @@ async def test_ranges_are_hashed_and_written_as_they_come(
 async def test_a_range_is_hashed_while_another_one_writes(disk: BlockingCalls, tmp_path: Path) -> None:
     part, content, turn = tmp_path / "part", os.urandom(MIB), Lock()
     part.write_bytes(bytes(MIB))
-    writer = RangeWriter(part, 0, MIB, disk, lambda _: None, RateLimit(), turn, hashes=True)
+    checksum = Checksum()
+    writer = RangeWriter(part, 0, MIB, disk, lambda _: None, RateLimit(), turn, checksum=checksum)
     with turn:  # of another range of the same file
         waiting = writer(content)
         assert waiting is not None
         written = asyncio.ensure_future(waiting)
-        await until(lambda: writer.sign == hashlib.md5(content).hexdigest())
+        await until(lambda: checksum.md5 == hashlib.md5(content).digest())
         assert not written.done() and part.read_bytes() == bytes(MIB)
     await written
-    assert part.read_bytes() == content and writer.sign == hashlib.md5(content).hexdigest()
+    assert part.read_bytes() == content and checksum.md5 == hashlib.md5(content).digest()

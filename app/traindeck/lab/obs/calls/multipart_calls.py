@@ -23,6 +23,7 @@ from traindeck.lab.obs.object_headers import (
     attributes,
     check_headers,
     checksum_headers,
+    crc64_header,
     shown_class,
     writable,
     written_headers,
@@ -82,10 +83,14 @@ class Multipart(Operations):
         traits = (await self._own_upload(request)).attributes.traits
 
         def keep(writer: BodyWriter) -> PartInfo:
-            return self._uploads.put_part(*_upload(request), number, writer, incoming.crc64, incoming.checksums)
+            return self._uploads.put_part(*_upload(request), number, writer, incoming.checksums)
 
         part = await self._stored(incoming, keep, part_seal(request, traits))
-        told = {**checksum_headers(request, incoming), **encryption_headers(request, traits)}
+        told = {
+            **checksum_headers(incoming),
+            **crc64_header(request, part.crc64),
+            **encryption_headers(request, traits),
+        }
         return empty(request, 200, {"ETag": f'"{part.etag}"', **told})
 
     async def copy_part(self, request: ObsRequest) -> web.StreamResponse:
@@ -106,12 +111,12 @@ class Multipart(Operations):
                 writer.watch = digest.update if digest else None
                 read = self._copies.read(request, source, writer, chosen)
                 checksums = {algorithm: shown(algorithm, digest.digest())} if digest else {}
-                return read, self._uploads.put_part(*_upload(request), number, writer, "", checksums)
+                return read, self._uploads.put_part(*_upload(request), number, writer, checksums)
 
         read, part = await self._workers.run(copied)
         content = element("LastModified", stamp(part.modified_ms)) + etag_element(part.etag)
         headers = {**encryption_headers(request, traits), **self._copies.source_version(request, source, read)}
-        return document(request, "CopyPartResult", content, headers)
+        return document(request, "CopyPartResult", content, headers | crc64_header(request, part.crc64))
 
     async def list_parts(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("uploadId", "max-parts", "part-number-marker", "encoding-type")
@@ -184,8 +189,6 @@ class Multipart(Operations):
             content += element("ChecksumType", info.traits.checksum_type)
         headers = written_headers(request, bucket, info)
         del headers["ETag"]
-        if info.traits.crc64:
-            headers[f"{request.dialect.value}checksum-crc64ecma"] = info.traits.crc64
         return document(request, "CompleteMultipartUploadResult", content, headers)
 
     async def abort(self, request: ObsRequest) -> web.StreamResponse:

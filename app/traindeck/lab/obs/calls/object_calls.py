@@ -23,6 +23,7 @@ from traindeck.lab.obs.body_streams import (
     send,
     too_large,
 )
+from traindeck.lab.obs.checksums import CRC64
 from traindeck.lab.obs.conditions import ByteRange, byte_ranges, check_deletion, check_replacement, is_not_modified
 from traindeck.lab.obs.documents import child, first, needed, parsed
 from traindeck.lab.obs.encryption import CUSTOMER_HEADERS, SERVICE_HEADERS, body_seal, customer_key, reading_key
@@ -47,6 +48,7 @@ from traindeck.lab.obs.object_headers import (
     acl_text,
     attributes,
     check_headers,
+    crc64_header,
     is_frozen,
     metadata,
     object_headers,
@@ -101,7 +103,7 @@ class Objects(Operations):
         incoming = IncomingBody(request)
 
         def commit(writer: BodyWriter) -> ObjectInfo:
-            traits = replace(given.traits, crc64=incoming.crc64, checksums=incoming.checksums)
+            traits = replace(given.traits, checksums=incoming.checksums)
             complete = replace(given, traits=traits)
             return writer.commit(request.bucket, request.key, complete, condition=replacement(request))
 
@@ -121,12 +123,13 @@ class Objects(Operations):
             raise NotImplementedHere("appending to what is encrypted with a customer's key")
         incoming = IncomingBody(request)
 
-        def add(writer: BodyWriter) -> tuple[str, ObjectInfo]:
-            return writer.md5.hex(), self._store.append(request.bucket, request.key, position, writer, given)
+        def add(writer: BodyWriter) -> tuple[str, str, ObjectInfo]:
+            info = self._store.append(request.bucket, request.key, position, writer, given)
+            return writer.md5.hex(), str(writer.crc64), info
 
-        etag, info = await self._stored(incoming, add)
-        headers = written_headers(request, bucket, info, incoming)
-        return empty(request, 200, {**headers, "ETag": f'"{etag}"', "x-obs-next-append-position": str(info.size)})
+        etag, crc64, info = await self._stored(incoming, add)
+        told = {"ETag": f'"{etag}"', "x-obs-next-append-position": str(info.size), **crc64_header(request, crc64)}
+        return empty(request, 200, {**written_headers(request, bucket, info, incoming), **told})
 
     async def get(self, request: ObsRequest) -> web.StreamResponse:
         request.only_these("versionId", "partNumber", "attname", *OVERRIDES)
@@ -396,7 +399,7 @@ def _kept(request: ObsRequest, bucket: BucketInfo, source: ObjectInfo, given: At
             locked_until_ms=given.traits.locked_until_ms,
         )
         return Attributes(source.content_type, source.metadata, source.headers, _of_copy(traits))
-    traits = replace(given.traits, tags=tags, crc64=old.crc64, checksums=old.checksums, checksum_type=old.checksum_type)
+    traits = replace(given.traits, tags=tags, checksums=old.checksums, checksum_type=old.checksum_type)
     fresh = replace(given, traits=_of_copy(traits))
     if directive == "REPLACE":
         return fresh
@@ -458,12 +461,14 @@ def _metadata_change(
     return changed
 
 
-# Checksums are those of the whole object, and a client compares them with whatever body it gets.
+# Checksums are those of the whole object, and S3 clients compare them with any body they get. None looks at CRC-64,
+# which the clients of OBS know to be that of the whole.
 def _told_of_parts(headers: dict[str, str], parts: Sequence[ByteRange], size: int) -> ByteRange | None:
     """The part, where it is one, said in the headers."""
     part = parts[0] if len(parts) == 1 else None
     for name in [name for name in headers if parts and name.startswith(CHECKSUM_PREFIX)]:
-        del headers[name]
+        if not name.endswith(CRC64):
+            del headers[name]
     if part:
         headers["Content-Range"] = content_range(part, size)
     return part

@@ -74,6 +74,8 @@ class WireAccount(Endpoint):
         self._pool: ConnectionPool | None = None
         self._is_closed = False
         self._last_date = "", 0.0
+        self.tells_crc64 = True
+        """Until an answer to a part that was sent with its CRC-64 does not repeat it."""
 
     @property
     def clock_ahead_s(self) -> float | None:
@@ -196,7 +198,7 @@ class WireAccount(Endpoint):
         assert self._pool is not None
         headers = {"Host": server.shown, **request.headers}
         if request.body is not None:
-            headers |= body_headers(request.body)
+            headers |= body_headers(self.prefix, request.body)
         elif request.method in ("PUT", "POST"):
             headers["Content-Length"] = "0"
         try:

@@ -39,6 +39,7 @@ from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.exchange import Answered, LineBroken
 from traindeck.services.storage.wire.requests import (
     Request,
+    crc64_in,
     encoded_key,
     head_headers,
     metadata_headers,
@@ -135,7 +136,9 @@ class Objects(KeptVersions):
                 raise damaged(self.account.refusal(answer, "fewer bytes than announced"), str(source))
 
         answer = await self.account.ask(request, read=check, may_again=lambda: not incoming.received_bytes)
-        return found_in(self.account.prefix, source, answer.headers, incoming.whole_bytes)
+        found = found_in(self.account.prefix, source, answer.headers, incoming.whole_bytes)
+        # With a range the reference does not say whether it is that of the whole.
+        return replace(found, crc64=None) if "Range" in headers else found
 
     async def head(self, path: ObjectPath) -> ObjectHead | None:
         need_key(path)
@@ -385,13 +388,19 @@ def etag_in(answer: Answered, name: str) -> str:
 
 
 def confirmed(account: WireAccount, answer: Answered, body: Body, target: ObjectPath) -> str:
-    """The ETag, where it says that what arrived is what was sent."""
+    """The ETag, where nothing in the answer speaks against that what arrived is what was sent."""
     etag = bare(answer.headers.get("etag", ""))
     if not etag:
         raise ValueError("no ETag")
+    sent, stored = body.md5.hex(), etag
+    if body.crc64 is not None:
+        told = crc64_in(account.prefix, answer.headers)
+        sent, stored = str(body.crc64), str(body.crc64 if told is None else told)
     # An encrypted object has another ETag; its Content-MD5 was checked by the service all the same.
-    if MD5.fullmatch(etag) and etag != body.md5.hex() and not is_encrypted(account.prefix, answer.headers):
-        raise damaged(account.refusal(answer, f"sent {body.md5.hex()}, stored {etag}"), str(target))
+    elif not MD5.fullmatch(etag) or is_encrypted(account.prefix, answer.headers):
+        return etag
+    if sent != stored:
+        raise damaged(account.refusal(answer, f"sent {sent}, stored {stored}"), str(target))
     return etag
 
 
@@ -409,5 +418,6 @@ def found_in(prefix: str, path: ObjectPath, headers: Mapping[str, str], size_byt
         headers.get("content-type", ""),
         is_encrypted("", own),
         metadata_in("", own),
+        crc64_in("", own),
         {name: headers[lower] for lower, name in _WEB_HEADERS if lower in headers},
     )

@@ -21,6 +21,9 @@ from traindeck.services.storage.data_ports import Body, Counted
 from traindeck.services.storage.endpoint import dialect_of
 from traindeck.services.storage.wire.exchange import ChooseSink
 
+CRC64_NAME = "checksum-crc64ecma"
+"""The header, behind the prefix of the dialect."""
+
 
 @dataclass(slots=True)
 class Request:
@@ -55,8 +58,25 @@ def encoded_key(key: str) -> str:
     return quote(key, safe="/~")
 
 
-def body_headers(body: Body) -> dict[str, str]:
-    return {"Content-Length": str(body.size_bytes), "Content-MD5": b64encode(body.md5).decode()}
+def body_headers(prefix: str, body: Body) -> dict[str, str]:
+    headers = {"Content-Length": str(body.size_bytes)}
+    if body.crc64 is None:
+        headers["Content-MD5"] = b64encode(body.md5).decode()
+    else:
+        headers |= crc64_header(prefix, body.crc64)
+    return headers
+
+
+def crc64_header(prefix: str, crc64: int) -> dict[str, str]:
+    return {f"{prefix}{CRC64_NAME}": str(crc64)}
+
+
+def crc64_in(prefix: str, headers: Mapping[str, str]) -> int | None:
+    """What an answer says of the content it is about; None: nothing that could be a CRC-64."""
+    told = headers.get(f"{prefix}{CRC64_NAME}", "")
+    is_number = told.isascii() and told.isdecimal() and len(told) <= 20
+    value = int(told) if is_number else 1 << 64
+    return value if value < 1 << 64 else None
 
 
 @cache

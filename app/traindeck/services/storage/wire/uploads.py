@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from traindeck.domain.errors import AppError, NotOffered, ServiceTrouble
+from traindeck.domain.errors import AppError, InvalidInput, NotOffered, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import text
 from traindeck.domain.transfers.object_limits import MOST_PARTS
+from traindeck.runtime.crc import crc64_of_pieces
 from traindeck.services.http import bounds
 from traindeck.services.http.errors import not_understood
 from traindeck.services.storage.data_ports import Body, BytesBody, Counted, Fragment, Part, StoredObject
 from traindeck.services.storage.documents import bare, decoding_of, element, moment
 from traindeck.services.storage.errors import (
     again_and_again,
+    changed,
     damaged,
     need_key,
     not_asked_for,
@@ -39,13 +41,19 @@ from traindeck.services.storage.wire.objects import (
 )
 from traindeck.services.storage.wire.requests import (
     Request,
+    crc64_header,
+    crc64_in,
     head_headers,
 )
 from traindeck.services.storage.wire.versions import NEVER
 
+# The parts at the service are not those that were sent.
+_OTHER_PARTS = ("BadDigest", "InvalidCRC64")
 _NO_PARTS = ("NotImplemented", "ServiceNotImplemented")
 _OF_PARTS = re.compile(r"[0-9a-f]{32}-[1-9][0-9]*")
 _GONE = ("NoSuchUpload",)
+MakeBody = Callable[[bool], Awaitable[Body]]
+"""Told whether its CRC-64 is wanted or its MD5; one with an MD5 is always good."""
 # The last is what rclone says where no upload is unfinished.
 _NO_UPLOADS = (*NEVER, "NoSuchUpload")
 
@@ -84,12 +92,42 @@ class MultipartUploads(Objects):
             raise not_understood(self.account.refusal(answer, f"{root.tag} without UploadId"))
         return upload_id
 
+    @property
+    def tells_crc64(self) -> bool:
+        """Whether the service may repeat the CRC-64 of a part: known after the first one."""
+        return self.account.tells_crc64
+
+    async def put_proven_part(
+        self, target: ObjectPath, upload_id: str, number: int, make: MakeBody, counted: Counted | None = None
+    ) -> Part:
+        """Sent with its CRC-64, which the service repeats once it has compared it; where it does not, with its MD5."""
+        part = None
+        if self.tells_crc64:
+            body = await make(True)
+            try:
+                part = await self.put_part(target, upload_id, number, body, counted=counted)
+            except (InvalidInput, NotOffered):
+                if body.crc64 is None:
+                    raise
+            if part is not None and (body.crc64 is None or part.crc64 is not None):
+                return part
+            self.account.tells_crc64 = False
+        body = await make(False)
+        if part is not None:
+            if part.etag == body.md5.hex():
+                return part  # it has arrived as it is
+            if counted is not None:
+                counted(-part.size_bytes)
+        return await self.put_part(target, upload_id, number, body, counted=counted)
+
     async def put_part(
         self, target: ObjectPath, upload_id: str, number: int, body: Body, counted: Counted | None = None
     ) -> Part:
         request = Request("PUT", target, {"partNumber": str(number), "uploadId": upload_id}, body=body, counted=counted)
         answer = await self.account.ask(request, read=lambda answer: confirmed(self.account, answer, body, target))
-        return Part(number, body.size_bytes, answer.content)
+        told = crc64_in(self.account.prefix, answer.headers)
+        # What was not sent was not compared with the file.
+        return Part(number, body.size_bytes, answer.content, None if body.crc64 is None else told)
 
     async def copy_part(
         self,
@@ -106,7 +144,7 @@ class MultipartUploads(Objects):
         headers[f"{self.account.prefix}copy-source-range"] = f"bytes={offset}-{offset + length - 1}"
         request = Request("PUT", target, {"partNumber": str(number), "uploadId": upload_id}, headers)
         answer = await self.account.ask(request, read=partial(etag_in, name="CopyPartResult"))
-        return Part(number, length, answer.content)
+        return Part(number, length, answer.content, crc64_in(self.account.prefix, answer.headers))
 
     async def parts(self, target: ObjectPath, upload_id: str) -> list[Part] | None:
         """None: the service does not know this upload."""
@@ -142,8 +180,11 @@ class MultipartUploads(Objects):
         )
         whole = f"<CompleteMultipartUpload>{rows}</CompleteMultipartUpload>"
         headers = _XML | (self._only_new() if only_new else {})
+        crc64 = crc64_of(parts)
+        if crc64 is not None:
+            headers |= crc64_header(self.account.prefix, crc64)
         request = Request("POST", target, {"uploadId": upload_id}, headers, BytesBody(whole.encode()))
-        fine = (*_GONE, *(OCCUPIED if only_new else ()))
+        fine = (*_GONE, *_OTHER_PARTS, *(OCCUPIED if only_new else ()))
         read = partial(etag_in, name="CompleteMultipartUploadResult")
         trouble: AppError
         try:
@@ -155,6 +196,8 @@ class MultipartUploads(Objects):
                 self._check_whole(answer, answer.content, parts, target)
                 return self._stored(answer, answer.content)
             refusal = self.account.refusal(answer)
+            if refusal.code in _OTHER_PARTS:
+                raise changed(refusal, str(target), target.name)
             trouble = occupied(target) if refusal.code in OCCUPIED else obs_error(refusal, target)
         # An earlier try whose answer was lost has done it, if the object is the one expected.
         stored = await self._finished_before(target, upload_id, parts)
@@ -223,15 +266,23 @@ class MultipartUploads(Objects):
         made_by = answer.headers.get(f"{self.account.prefix}uploadid", "")
         length = answer.headers.get("content-length", "")
         is_same = length == str(sum(part.size_bytes for part in parts)) and etag == etag_of(parts)
+        is_same = is_same and not self._other_crc64(answer, parts)
         return self._stored(answer, etag) if made_by == upload_id or is_same else None
 
     def _check_whole(self, answer: Answered, etag: str, parts: Sequence[Part], target: ObjectPath) -> None:
+        if problem := self._other_crc64(answer, parts):
+            raise damaged(self.account.refusal(answer, problem), str(target))
         expected = etag_of(parts)
         # Some services name the whole in another way.
         if not expected or not _OF_PARTS.fullmatch(etag) or is_encrypted(self.account.prefix, answer.headers):
             return
         if etag != expected:
             raise damaged(self.account.refusal(answer, f"sent {expected}, stored {etag}"), str(target))
+
+    def _other_crc64(self, answer: Answered, parts: Sequence[Part]) -> str:
+        """How the CRC-64 of the whole differs from that of the parts; empty where it does not, or one is unknown."""
+        told, sent = crc64_in(self.account.prefix, answer.headers), crc64_of(parts)
+        return f"sent {sent}, stored {told}" if told is not None and sent is not None and told != sent else ""
 
 
 def etag_of(parts: Sequence[Part]) -> str:
@@ -240,6 +291,12 @@ def etag_of(parts: Sequence[Part]) -> str:
         return ""
     whole = hashlib.md5(b"".join(bytes.fromhex(part.etag) for part in parts), usedforsecurity=False)
     return f"{whole.hexdigest()}-{len(parts)}"
+
+
+def crc64_of(parts: Sequence[Part]) -> int | None:
+    """Of the whole that the parts make; None where one of them is unknown."""
+    known = [(part.crc64, part.size_bytes) for part in parts if part.crc64 is not None]
+    return crc64_of_pieces(known) if len(known) == len(parts) else None
 
 
 _XML = {"Content-Type": "application/xml"}

@@ -50,6 +50,7 @@ class _IndexBody:
     index: ShardIndex
     size_bytes: int
     md5: bytes
+    crc64: int | None = None
 
     async def pieces(self) -> AsyncIterator[bytes]:
         limit = self.index.active.engine.limit

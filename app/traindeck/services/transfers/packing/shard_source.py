@@ -16,7 +16,7 @@ from traindeck.runtime.tasks import gather_or_raise
 from traindeck.services.storage.data_ports import Body, Counted, ObjectHead
 from traindeck.services.transfers.active import ActiveTransfer
 from traindeck.services.transfers.bodies import IN_MEMORY_BYTES, Content, SourceChanged, Streamed
-from traindeck.services.transfers.digests import md5
+from traindeck.services.transfers.digests import Checksum, md5
 from traindeck.services.transfers.packing.shard_reading import (
     BlockingSink,
     BucketReader,
@@ -156,28 +156,24 @@ class ShardSource:
             self.lost[self.layout.members[trouble.number].path] = trouble.error
             raise SourceChanged from trouble
 
-    async def body(self, item: Item, offset: int, size: int) -> Body:
-        limit = self.active.engine.limit
+    async def body(self, item: Item, offset: int, size: int, *, by_crc64: bool = False) -> Body:
+        limit, checksum = self.active.engine.limit, Checksum(by_crc64=by_crc64)
         if size <= self.most_in_memory:
             data = await self.read(offset, offset + size)
-            digest = await self.active.engine.disk.run(lambda _: md5(data).digest())
-            return Content(data, digest, limit)
+            await self.active.engine.disk.run(lambda _: checksum.update(data))
+            return Content(data, checksum.md5, limit, checksum.crc64)
         is_whole = size == self.layout.size_bytes and self.digests is not None and self.digests.whole != _UNKNOWN
         if is_whole and self.digests is not None:
             return Streamed(self.read, offset, size, self.digests.whole, limit)
-        digest_so_far = md5()
         for begin in range(offset, offset + size, _STEP_BYTES):
             data = await self.read(begin, min(offset + size, begin + _STEP_BYTES))
-            await self.active.engine.disk.run(partial(_take, digest_so_far.update, data))
-        return Streamed(self.read, offset, size, digest_so_far.digest(), limit)
+            await self.active.engine.disk.run(partial(_take, checksum.update, data))
+        return Streamed(self.read, offset, size, checksum.md5, limit, checksum.crc64)
 
     @property
     def most_in_memory(self) -> int:
         """What comes over a line is kept rather than fetched twice."""
         return SINGLE_PUT_BYTES if isinstance(self.reader, BucketReader) else IN_MEMORY_BYTES
-
-    async def md5(self, item: Item, offset: int, size: int) -> bytes:
-        return (await self.body(item, offset, size)).md5
 
     async def is_otherwise(self, item: Item, body: Body, offset: int) -> bool:
         return False  # each is hashed right before it is sent

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QWidget
 
@@ -166,6 +167,6 @@ async def test_a_click_meant_for_stop_never_meets_run_again(qapp: QApplication, 
         assert len(on.cloud.jobs.jobs) == 1
 
 
-def menu_of(page: RunPageView) -> list[tuple[int, object]]:
+def menu_of(page: RunPageView) -> list[tuple[int, QAction]]:
     page._fill_menu()
     return [(place, entry) for place, entry in enumerate(page._menu.actions()) if entry.text()]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QWidget
 
@@ -23,6 +24,8 @@ from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.viewmodels.jobs.runs.run_again import PAUSE_S
 from traindeck.viewmodels.shell.finding import Finder
 from traindeck.viewmodels.shell.recent import Recent
+
+_NEVER_MS = 3_600_000
 
 
 def paid_run(folder: Path) -> Callable[[FolderCloud], Awaitable[None]]:
@@ -54,7 +57,8 @@ def middle(widget: QWidget) -> QPoint:
 
 
 async def count_down(on: JobsWindow) -> AgainStrip:
-    """By its key in the list."""
+    """By its key in the list; its seconds wait for the test."""
+    on.room.runs.again._steps.setInterval(_NEVER_MS)
     on.window.activateWindow()
     on.runs.rows.setFocus()
     await until(on.runs.rows.hasFocus)
@@ -88,7 +92,7 @@ async def test_a_dialog_stops_the_countdown_and_the_strip_asks_when_it_is_closed
         await until(lambda: not on.window.findChildren(NameDialog))
         assert strip.isVisible() and strip.resume.isVisible()
         assert strip.words.text() == "Run 1 · digits was not submitted to work: the countdown was stopped."
-        on.room.runs.again._steps.setInterval(1000)
+        on.room.runs.again._steps.setInterval(_NEVER_MS)
         await click(strip, middle(strip.resume))
         assert "in 5 s" in strip.words.text() and not strip.resume.isVisible(), "one click alone submits nothing"
         on.room.runs.again._steps.setInterval(1)
@@ -160,12 +164,13 @@ async def test_a_click_meant_for_stop_never_meets_run_again(qapp: QApplication, 
         await key(on.window, Qt.Key.Key_Return)
         assert on.room.runs.again.countdown is None and not on.room.runs.state.busy
         assert {entry.text(): place for place, entry in menu_of(page)} == before
+        on.room.runs.again._steps.setInterval(_NEVER_MS)
         await click(on.window, middle(page.again))
         assert on.room.runs.again.countdown is not None
         on.room.runs.again.cancel()
         assert len(on.cloud.jobs.jobs) == 1
 
 
-def menu_of(page: RunPageView) -> list[tuple[int, object]]:
+def menu_of(page: RunPageView) -> list[tuple[int, QAction]]:
     page._fill_menu()
     return [(place, entry) for place, entry in enumerate(page._menu.actions()) if entry.text()]

@@ -29,7 +29,7 @@ class Runs(QObject):
 
 
 def live(*runs: Run, selected: str = "") -> SimpleNamespace:
-    return SimpleNamespace(live=tuple(run for run in runs if not run.state.is_over), selected=selected)
+    return SimpleNamespace(is_known=True, live=tuple(run for run in runs if not run.state.is_over), selected=selected)
 
 
 class Notices(QObject):
@@ -107,4 +107,7 @@ async def test_the_menu_of_the_icon_has_the_active_jobs(qapp: QApplication, tmp_
         assert opened[-1] is None
         runs.state = live()
         tray.menu.aboutToShow.emit()
-        assert not tray.menu.actions()[0].isEnabled()
+        assert not tray.menu.actions()[0].isEnabled() and tray.menu.actions()[0].text() == "No active jobs"
+        runs.state.is_known = False
+        tray.menu.aboutToShow.emit()
+        assert tray.menu.actions()[0].text() == "Active jobs: –", "nothing was read yet"

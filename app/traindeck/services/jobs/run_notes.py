@@ -47,14 +47,14 @@ class RunNotes:
             if new:
                 await connection.training.add_tags(run.job_id, dict(new))
 
-        gone = await self._at_service(run, tell)
-        return await self._become(run_id, tags=after, gone=gone)
+        deleted = await self._at_service(run, tell)
+        return await self._become(run_id, tags=after, gone=deleted)
 
     async def describe(self, run_id: str, words: str) -> Run:
         run = await self.records.existing(run_id)
         words = description_of(words)
-        gone = await self._at_service(run, lambda connection: connection.training.describe(run.job_id, words))
-        return await self._become(run_id, spec=replace(run.spec, description=words), gone=gone)
+        deleted = await self._at_service(run, lambda connection: connection.training.describe(run.job_id, words))
+        return await self._become(run_id, spec=replace(run.spec, description=words), gone=deleted)
 
     async def look_at_job(self, run: Run) -> Run:
         """Ask whether the service still has the job of a run that ended, and keep the answer."""

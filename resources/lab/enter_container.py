@@ -318,7 +318,7 @@ def forked(work, wait=exit_code):
 
 
 def with_output(work, user):
-    """As `forked`, its output carried to ours: a script that opens /dev/stdout anew must not empty the log."""
+    """As `forked`, its output carried to ours: a script that opens /dev/stdout again must not empty the log."""
     reading, writing = os.pipe()
     if user is not None:
         os.fchown(writing, user, user)

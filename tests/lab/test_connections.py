@@ -356,7 +356,7 @@ def test_a_client_that_says_it_has_nothing_more_to_say_is_answered(tmp_path: Pat
         assert listed.startswith(b"HTTP/1.1 403") and listed.endswith(b"</Error>")
         body = half_closed(lab.obs, b"PUT /x/y HTTP/1.1\r\n" + host + b"Content-Length: 3\r\n\r\n", b"abc")
         assert body.startswith(b"HTTP/1.1 404") and b"NoSuchBucket" in body
-        # Of a request that is cut short nothing can come any more, and nobody waits for it.
+        # Of a request that is cut short nothing more can come, so the connection ends.
         assert half_closed(lab.obs, b"PUT /x/y HTTP/1.1\r\n" + host + b"Content-Length: 30\r\n\r\n", b"abc") == b""
         assert half_closed(lab.obs) == b""
     assert time.monotonic() - began < Bounds().stall_s

@@ -244,7 +244,7 @@ def text(path):
         return file.read(100)
 print("SECRETS", [tried(text, path) for path in ("/etc/shadow", "/proc/kcore", "/proc/timer_list", "/proc/keys")])
 print("CHANGED", [tried(open, path, "w") for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger")])
-print("ME", os.getuid(), pwd.getpwuid(os.getuid()).pw_name, os.environ["USER"], tried(text, "/proc/1/environ"))
+print("ME", os.getuid(), pwd.getpwuid(os.getuid()).pw_name, os.environ.get("USER"), tried(text, "/proc/1/environ"))
 os.system("echo from the shell > /dev/stdout; echo once more > /dev/stderr")
 out = sys.argv[1].partition("=")[2]
 os.makedirs(out + "/deep", mode=0o700)

@@ -8,18 +8,31 @@ from pathlib import Path
 
 import pytest
 
-from support.lab_app import prepared
+from support.lab_app import BUCKET, Jobs, job_body, prepared, sdk_client
 from support.servers.lab_process import LabProcess
 from support.waiting import PATIENT_S
+from traindeck.lab.accounts import Accounts
 from traindeck.runtime.resources import resource
 
+# As the scripts of users have it: nothing holds the file that is read.
+JOB = """
+import os, sys
+import moxing as mox
+labels = dict(line.split() for line in mox.file.File("obs://lab-bucket/data/labels.txt"))
+mox.file.shift("os", "mox")
+print("LABELS", labels, open("obs://lab-bucket/data/labels.txt").read().count("dog"), mox.get_flag("num_gpus"))
+os.makedirs("/cache/out/empty") if os.path.isdir("/cache") else os.makedirs("out/empty")
+mox.file.copy_parallel("/cache/out" if os.path.isdir("/cache") else "out", "obs://lab-bucket/up")
+print("EMPTY", mox.file.list_directory("obs://lab-bucket/up"))
+"""
 SCRIPT = Path(__file__).with_name("moxing_script.py")
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
     root = tmp_path_factory.mktemp("moxing") / "lab"
-    prepared(root, {f"many/{number:04}": b"" for number in range(1005)}, "lab-bucket")
+    files = {f"many/{number:04}": b"" for number in range(1005)}
+    prepared(root, {**files, "code/job/train.py": JOB.encode(), "data/labels.txt": b"cat 0\ndog 1\n"}, BUCKET)
     with LabProcess(root) as lab:
         yield lab
 
@@ -68,3 +81,13 @@ def test_every_operation_means_what_its_documentation_says(
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout == "ALL GOOD\n"
+
+
+def test_a_job_reads_files_of_obs_as_its_own(lab: LabProcess) -> None:
+    with sdk_client(lab.modelarts, Accounts(lab.root).first) as client:
+        jobs = Jobs(None, client)
+        job = jobs.run(job_body())
+        log = jobs.log(job["metadata"]["id"])
+    assert job["status"]["phase"] == "Completed", log
+    assert "LABELS {'cat': '0', 'dog': '1'} 1 1" in log
+    assert "EMPTY ['empty']" in log

@@ -165,7 +165,7 @@ def test_a_log_beyond_its_limit_is_cut_and_the_job_goes_on(tmp_path: Path, kind:
         preview = jobs.preview(job_id)
         assert 37_500 < preview["full_size"] <= 50_000
         assert "y" * 99 not in preview["content"]
-        # What the platform says at the end stands behind a mark.
+        # The last lines of the platform follow a mark.
         assert preview["content"].splitlines()[-1].endswith("the job ends as Completed: job is completed")
         *_, last_words = preview["content"].partition("the log reached its limit")
         assert last_words.count("training ended with exit code 0") == (8 if kind == "cards" else 1)

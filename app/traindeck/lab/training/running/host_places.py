@@ -22,7 +22,7 @@ _OF_THE_USER = (
 _BUS = "DBUS_SESSION_BUS_ADDRESS"
 # What resolves names, and where a system without /usr keeps its libraries.
 _NEEDED = ("/etc/resolv.conf", "/run/opengl-driver", "/run/current-system")
-# What root reads and nobody else.
+# What only root may read.
 _OF_ROOT = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
     "/etc/ssl/private",

@@ -57,7 +57,7 @@ class ObsPath:
 
 
 class _Watched:
-    """A file that is read as long as somebody wants the rest."""
+    """A file whose reading ends once the rest is not wanted."""
 
     def __init__(self, source: BinaryIO, keep_going: KeepGoing) -> None:
         self._source = source

@@ -75,8 +75,8 @@ class OutputFolders:
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="lab-outputs") as pool:
             sending = [pool.submit(self._send, *item, keep_going, progress, len(changed)) for item in changed.items()]
             try:
-                for one in sending:
-                    one.result()
+                for done in sending:
+                    done.result()
             finally:
                 pool.shutdown(cancel_futures=True)
 

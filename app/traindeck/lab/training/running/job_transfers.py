@@ -140,7 +140,7 @@ class Preparation:
         packages = None
         try:
             if form.code is not None and (code / REQUIREMENTS).is_file():
-                packages = work.environments.place(code, places)
+                packages = work.environments.place(code, places, work.sandbox.user)
             python = JobPython(work.base, places, packages)
             for task in form.tasks:
                 python.make(work.sandbox.worker(task))

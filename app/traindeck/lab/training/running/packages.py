@@ -45,11 +45,11 @@ class PackageEnvironments:
         self._lock = threading.Lock()
         self._building: dict[str, threading.Lock] = {}
 
-    def place(self, code: Path, base: PythonPlaces) -> Path:
-        """Where the environment for `code` is or will be."""
+    def place(self, code: Path, base: PythonPlaces, user: int | None = None) -> Path:
+        """Where the environment for `code` is or will be; it is the user's who runs the job."""
         if not base.executable:
             raise PackagesError(f"{', '.join(base.executables)} cannot be asked for its packages")
-        return self._folder / _fingerprint(code, base)
+        return self._folder / _fingerprint(code, base, user)
 
     def install(self, environment: Path, base: PythonPlaces, run: Run) -> bool:
         """Make the environment at this place; False where an earlier job did."""
@@ -110,9 +110,9 @@ def package_sources(base: Path) -> dict[str, str]:
     return found
 
 
-def _fingerprint(code: Path, base: PythonPlaces) -> str:
+def _fingerprint(code: Path, base: PythonPlaces, user: int | None) -> str:
     digest = hashlib.sha256()
-    for text in (base.executable, base.version, base.home, *base.sites):
+    for text in (base.executable, base.version, base.home, *base.sites, str(user)):
         digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
     # Requirements may name wheels beside them.
     for path in [*_lists(code, code / REQUIREMENTS, set()), *sorted(code.glob("*.whl"))]:

@@ -347,12 +347,12 @@ async def test_a_source_with_nothing_in_it_empties_no_target(
     make(folder, "a")
     shelf.keep(remote("to/a"), b"")
     (folder.parent / "mount").mkdir()
-    for kind, source, target in (
-        (Kind.DOWNLOAD, remote("misspelled/"), folder),
-        (Kind.COPY, remote("misspelled/"), remote("to/")),
-        (Kind.UPLOAD, folder.parent / "mount", remote("to/")),
+    for kind, source, target, words in (
+        (Kind.DOWNLOAD, remote("misspelled/"), folder, "does not exist"),
+        (Kind.COPY, remote("misspelled/"), remote("to/"), "does not exist"),
+        (Kind.UPLOAD, folder.parent / "mount", remote("to/"), "is empty"),
     ):
-        with pytest.raises(NotFound, match="does not exist"):
+        with pytest.raises(NotFound, match=words):
             await plan(shelf, disk, kind, source, target, **rules)
     new = await plan(shelf, disk, Kind.UPLOAD, folder.parent / "mount", remote("none/"), **rules)
     assert not new.items

@@ -52,7 +52,7 @@ class SecretServiceKeyring(Keyring):
         return collection
 
 
-class _Bus(DBusConnection):
+class _Bus(DBusConnection):  # type: ignore[misc]
     """TimeoutError: it does not answer."""
 
     def send_and_get_reply(self, message: Message, *, timeout: float | None = None) -> Message:

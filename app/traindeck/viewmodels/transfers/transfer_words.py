@@ -331,7 +331,7 @@ def _not_done(item: Item, kind: Kind) -> Text:
 
 
 def confirmed_sign(item: Item) -> str:
-    """Whether size and checksum are confirmed: a tick, a dash where that is unknown, nothing where it is no question."""
+    """A tick where size and checksum are confirmed, a dash where it is unknown, nothing where it is no question."""
     if item.is_verified:
         return "✓"
     is_question = item.state in (ItemState.DONE, ItemState.EQUAL, ItemState.UNKNOWN)

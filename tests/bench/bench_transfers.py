@@ -395,8 +395,8 @@ together are the clock times the cores, but for what else runs here.
 What bounds these figures, measured beside them:
 
 - MD5 makes {known.md5_mb_s:.0f} MB in a second of one core, so one of the large file takes {once:.1f} s of it, whoever
-  makes it. CRC-64 makes {known.crc64_mb_s:,.0f} MB, so it takes {once_crc64:.2f} s. s5cmd and the SDK make none: what they
-  sent is not proved.
+  makes it. CRC-64 makes {known.crc64_mb_s:,.0f} MB, so it takes {once_crc64:.2f} s. s5cmd and the SDK make none: what
+  they sent is not proved.
 - The server has all its memory before anybody comes, and takes large bodies where they belong. Before that it made new
   pages for each of them, which took it 1.0 s of CPU for an upload of 2 GiB and 0.4 s now, and a program that was first
   to touch memory of the machine took twice as long (6.2 s instead of 2.6 s here): such figures told of the machine.
@@ -405,15 +405,17 @@ What bounds these figures, measured beside them:
   each range as it comes, and compare that of the whole with the object's head, whoever sent it and in whatever parts.
   By `perf`, 3 % of the CPU of a download is CRC-64; nearly all else is the system's: copying what comes from the
   line (about 2 calls for 2 MiB) and making pages for the file and copying into them (one call for 2 MiB).
-- Without CRC-64 (the rows by MD5) a large upload makes one MD5, part by part, on all cores, while other parts leave; the
-  service's ETag of the parts proves it. The system sends the parts out of its own memory (sendfile). By `perf`, 71 % of the CPU is MD5, 16 %
+- Without CRC-64 (the rows by MD5) a large upload makes one MD5, part by part, on all cores, while other parts leave;
+  the service's ETag of the parts proves it. The system sends the parts out of its own memory (sendfile). By `perf`,
+  71 % of the CPU is MD5, 16 %
   sendfile with what the receiving takes of it, 4 % reading, 5 % Python with its start. Traced part by part, the two
   cores hash from 0.14 s after the start, which is loading modules on one of them, to the last 0.03 s, and wait 7 % of
   that time for the next part; with sending and the server both are full. Keeping what was hashed in memory and sending
   it from there was tried: as much CPU, and 32 MB more. Blocks of 64 KiB to 2 MiB for hashing were tried: no difference.
   MD5, reading and the start alone are 2.7 s of CPU, and sending 0.5 s more; with the server's on two cores that is
   1.8 s of the clock at the very least.
-- A large download without CRC-64 makes one MD5 as well, 2 MiB at a time, beside receiving. By `perf`, 61 % of its CPU is MD5, 18 % writing
+- A large download without CRC-64 makes one MD5 as well, 2 MiB at a time, beside receiving. By `perf`, 61 % of its CPU
+  is MD5, 18 % writing
   (the system makes room for new pages), 8 % receiving, 7 % Python with its start. MD5 and writing alone take 3.2 s of
   CPU, so 3.3 s are out of reach here; steps of 1, 2 and 4 MiB were tried, and 2 take the least. The system lets only
   one write to a file, and others spin: with little memory free, when writing is slow, that took up to 7.5 s of CPU.

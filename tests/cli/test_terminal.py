@@ -69,4 +69,4 @@ def test_a_transfer_shows_its_progress_and_leaves_only_its_result(
         assert screen.end() == 0
     assert "/ 30 MB" in screen.seen
     last = screen.seen.rpartition("\r\n")[0].rpartition("\r")[2]
-    assert last == "Copied 1 file to obs://cli-bucket/. Confirmed by size and MD5: 1"
+    assert last == "Copied 1 file to obs://cli-bucket/. Confirmed by size and checksum: 1"

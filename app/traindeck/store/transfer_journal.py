@@ -193,7 +193,7 @@ class TransferJournal(OpenedLater):
     async def parts(self, transfer_id: int, key: str) -> list[SentPart]:
         query = "SELECT number, size_bytes, etag, crc64 FROM parts WHERE transfer = ? AND key = ? ORDER BY number"
         rows = await self._with(lambda db: db.execute(query, (transfer_id, key)).fetchall())
-        return [SentPart(*row[:3], int(row[3]) if row[3] else None) for row in rows]
+        return [SentPart(row[0], row[1], row[2], int(row[3]) if row[3] else None) for row in rows]
 
     async def items(
         self,

@@ -138,7 +138,7 @@ async def cp(call: Call) -> int:
         if None not in sources:
             content |= {"verified": verified, "kept": kept, "skipped": skipped, "left_out": left_out}
             content |= {"renamed": renamed}
-            confirmed = say("Confirmed by size and MD5: {count}", count=verified)
+            confirmed = say("Confirmed by size and checksum: {count}", count=verified)
             words = joined((words, confirmed, *aside(kept, skipped)))
         call.output.result(content, words)
     return DONE

@@ -309,7 +309,7 @@ def _chosen_files(parser: Parser) -> None:
 
 
 def _verify(parser: Parser) -> None:
-    words = say("transfer nothing: compare size and MD5 of every file; exit code 1 if anything differs")
+    words = say("transfer nothing: compare size and checksum of every file; exit code 1 if anything differs")
     parser.flag("--verify", means=words)
 
 

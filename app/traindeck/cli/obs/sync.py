@@ -124,7 +124,7 @@ def _summary(call: Call, row: Transfer, renamed: Sequence[dict[str, str]], *, is
     }
     if not is_preview:
         words = say(
-            "Transferred or deleted: {count}. Identical: {equal}. Confirmed by size and MD5: " "{verified}.",
+            "Transferred or deleted: {count}. Identical: {equal}. Confirmed by size and checksum: " "{verified}.",
             count=row.done_files, equal=row.equal_files, verified=row.verified_files,
         )  # fmt: skip
         words = " ".join((words, *aside(row.kept_files, row.skipped_files)))
@@ -164,7 +164,7 @@ async def verify(call: Call, core: DataCore, pairs: Sequence[tuple[Place, Place]
         found += await _check_list(call, core, row)
         await core.transfers.drop(row.id)  # all of it is said, and there may be a million
     content = {name.replace(" ", "_"): found[state] for state, name in _RESULTS.items()}
-    parts = [say("Confirmed by size and MD5: {count}.", count=f"{found[ItemState.DONE]:,}")]
+    parts = [say("Confirmed by size and checksum: {count}.", count=f"{found[ItemState.DONE]:,}")]
     parts += [f"{say(words)}: {found[state]:,}." for state, words in _WORDS.items() if found[state]]
     call.output.result(content, " ".join(parts))
     trouble = worst(troubles)

@@ -236,9 +236,7 @@ async def alike_there(plane: DataPlane, order: Order, pairs: Iterable[tuple[Obje
         async with limit:
             one = await plane.head(ObjectPath(source, row.key))
             other = await plane.head(ObjectPath(target, there.key)) if one and one.crc64 is not None else None
-        return (
-            one is not None and other is not None and (one.size_bytes, one.crc64) == (other.size_bytes, other.crc64)
-        )
+        return one is not None and other is not None and (one.size_bytes, one.crc64) == (other.size_bytes, other.crc64)
 
     doubts = [
         (row, there)

@@ -108,7 +108,7 @@ class Transfer:
     equal_files: int = 0
     skipped_files: int = 0
     failed_files: int = 0
-    verified_files: int = 0  # size and MD5 are confirmed, of those moved and of those found equal
+    verified_files: int = 0  # size and checksum are confirmed, of those moved and of those found equal
     # What a check finds
     different_files: int = 0
     missing_here: int = 0
@@ -135,7 +135,7 @@ class Transfer:
 
     @property
     def is_verified(self) -> bool:
-        """It is over, and of every file size and MD5 are confirmed."""
+        """It is over, and of every file size and checksum are confirmed."""
         confirmable = self.done_files + self.equal_files - self.removals
         is_whole = self.state is TransferState.DONE and not (self.skipped_files or self.unknown_files)
         return is_whole and 0 < confirmable == self.verified_files

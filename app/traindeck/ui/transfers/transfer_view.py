@@ -178,7 +178,7 @@ class TransferView(QWidget):
         self.pause = self._tool("pause", say("Pause (Space)"), TransferAction.PAUSE)
         self.resume = self._tool("play", say("Resume (Space)"), TransferAction.RESUME)
         self.retry = self._tool("again", say("Try again"), TransferAction.RETRY)
-        self.verify = self._tool("shield", say("Verify again: compare size and MD5"), TransferAction.VERIFY)
+        self.verify = self._tool("shield", say("Verify again: compare size and checksum"), TransferAction.VERIFY)
         self.first = self._tool("first", say("Move to the front of the queue"), TransferAction.MOVE_FIRST)
         self.list = self._acts["transfer.files"] = tool_button(
             "runs", say("Show the files (Return)"), self._commands["transfer.files"].run_if_able

@@ -173,16 +173,16 @@ def verified_words(row: TransferRow) -> str:
         return ""
     if transfer.is_verified:
         return say_count(
-            "✓ {count} file confirmed by OBS: size and MD5.",
-            "✓ All {count} files confirmed by OBS: size and MD5.",
+            "✓ {count} file confirmed by OBS: size and checksum.",
+            "✓ All {count} files confirmed by OBS: size and checksum.",
             moved,
         )
     unsure = moved - transfer.verified_files + transfer.unknown_files
     if unsure <= 0:
         return ""
     return say_count(
-        "{count} file is not confirmed by size and MD5. Filter the list by “Not confirmed” to see it.",
-        "{count} files are not confirmed by size and MD5. Filter the list by “Not confirmed” to see them.",
+        "{count} file is not confirmed by size and checksum. Filter the list by “Not confirmed” to see it.",
+        "{count} files are not confirmed by size and checksum. Filter the list by “Not confirmed” to see them.",
         unsure,
     )
 
@@ -331,7 +331,7 @@ def _not_done(item: Item, kind: Kind) -> Text:
 
 
 def confirmed_sign(item: Item) -> str:
-    """Whether size and MD5 are confirmed: a tick, a dash where that is unknown, nothing where it is no question."""
+    """A tick where size and checksum are confirmed, a dash where it is unknown, nothing where it is no question."""
     if item.is_verified:
         return "✓"
     is_question = item.state in (ItemState.DONE, ItemState.EQUAL, ItemState.UNKNOWN)
@@ -341,7 +341,7 @@ def confirmed_sign(item: Item) -> str:
 def confirmed_words(item: Item) -> str:
     if confirmed_sign(item) == UNCONFIRMED:
         return say("Not confirmed: the MD5 was not reported or not checked.")
-    return say("Size and MD5 are confirmed.") if item.is_verified else ""
+    return say("Size and checksum are confirmed.") if item.is_verified else ""
 
 
 def result_names(kind: Kind) -> list[tuple[ItemState, str]]:

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from re import _constants as signs  # type: ignore[attr-defined]  # the parser of the library itself
@@ -107,14 +108,20 @@ def _is_re(node: ast.expr) -> bool:
 
 
 def _ways_of(call: ast.Call, tree: ast.Module, source: str) -> set[str]:
-    """The methods that the module calls on the name it is given; others may search with it."""
+    """The methods that are called on the name it is given; one that is handed on may be searched with."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and node.value is call and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            used = set(re.findall(rf"\b{re.escape(name)}\.([a-z]+)\b", source)) & _CALLS
-            is_handed_on = len(re.findall(rf"\b{re.escape(name)}\b(?!\.)", source)) > 1
-            return used if used and not is_handed_on and name.startswith("_") else used | {"search"}
+            name = re.escape(node.targets[0].id)
+            is_public = not name.startswith("_") and node in tree.body
+            used = set(re.findall(rf"\b{name}\.([a-z]+)\(", _all_sources() if is_public else source)) & _CALLS
+            is_handed_on = len(re.findall(rf"\b{name}\b(?!\.)", source)) > 1
+            return used if used and not is_handed_on else used | {"search"}
     return {"search"}
+
+
+@cache
+def _all_sources() -> str:
+    return "\n".join(file.read_text(encoding="utf-8") for file in APP.rglob("*.py"))
 
 
 def _value(node: ast.expr, module: ModuleType) -> Any:
@@ -132,8 +139,7 @@ def _value(node: ast.expr, module: ModuleType) -> Any:
 
 
 def _pieces(one: Expression) -> list[str]:
-    flags = one.flags | (0 if one.is_bytes else re.UNICODE)
-    tree = parser.parse(one.words, flags & ~re.DEBUG)
+    tree = parser.parse(one.words, one.flags & ~re.UNICODE)
     found: dict[str, None] = {}
     whole = _sample(tree)
     _gather(list(tree), "", found)

@@ -56,7 +56,7 @@ _MNIST = re.compile(r"(?:.*/)?[\w-]*(?:images|labels)[-.]idx[13]-ubyte(?:\.gz)?"
 _TFRECORD = re.compile(r".*\.tfrecords?(?:-\d+-of-\d+)?(?:\.gz)?", re.IGNORECASE)
 _MINDRECORD = re.compile(r".*\.mindrecord\d*", re.IGNORECASE)
 _COCO = re.compile(r"(?:.*/)?annotations/[\w-]+\.json", re.IGNORECASE)
-_SHARD = re.compile(r"(?:.*/)?[\w-]*\d{4,}\.tar")
+_SHARD = re.compile(r"(?:.*/)?[\w-]*\d{4}\.tar")
 
 
 def is_tfrecord_name(name: str) -> bool:

@@ -26,7 +26,9 @@ PythonVersion = tuple[int, int]
 OWN: PythonVersion = sys.version_info[:2]
 
 _OF_ENGINE = re.compile(r"(?:^|[-_])py(?:thon)?_?(\d)\.(\d{1,2})", re.IGNORECASE)
-_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|\?xml)\b", re.I | re.S)
+_PAGE = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*+(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|\?xml)\b", re.I | re.S
+)
 _NOTEBOOK = re.compile(rb'\s*\{(?=.*"cells"\s*:)(?=.*"nbformat"\s*:)', re.S)
 _COMMAND = re.compile(r"^([ \t]*)(?:%%?[A-Za-z]|[!?])[^\r\n]*")
 _DEFINES = ("def ", "class ", "async def ", "@")

@@ -202,14 +202,14 @@ def _refuse_form_key(spec: JobSpec, name: str) -> None:
 def line_of(source: str, table: str, key: str) -> int | None:
     """The line a key stands on, so that an error can point there."""
     inside = ""
-    wanted = re.compile(rf"""\s*+(?:"{re.escape(key)}"|'{re.escape(key)}'|{re.escape(key)})\s*=""")
+    assignment = re.compile(rf"""\s*+(?:"{re.escape(key)}"|'{re.escape(key)}'|{re.escape(key)})\s*=""")
     for number, line in enumerate(source.splitlines(), start=1):
         header = re.match(r"\s*+\[++([^\]]++)\]", line)
         if header:
             inside = header[1].strip().strip("\"'")
             if not table and inside == key:
                 return number
-        elif inside == table and wanted.match(line):
+        elif inside == table and assignment.match(line):
             return number
     return None
 

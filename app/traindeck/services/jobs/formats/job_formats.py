@@ -66,7 +66,9 @@ def _read(source: str) -> ReadJob:
     source = source.removeprefix("\ufeff")
     if source.lstrip().startswith("{"):
         return _of_json(source)
-    if re.search(r"^[ \t]*+\[", source, re.MULTILINE) and re.search(r"^[ \t]*+\[++[\w.]++\]++[ \t\r]*+(#.*)?$", source, re.MULTILINE):
+    if re.search(r"^[ \t]*+\[", source, re.MULTILINE) and re.search(
+        r"^[ \t]*+\[++[\w.]++\]++[ \t\r]*+(#.*)?$", source, re.MULTILINE
+    ):
         return ReadJob(job_file.parse(source))
     return _of_yaml(source)
 

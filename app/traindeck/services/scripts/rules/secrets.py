@@ -20,7 +20,7 @@ _SHAPES = re.compile(
 )
 _IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@'\"{}<$]+:([^\s/@'\"{}<$]{3,})(?=@[\w.-]+)")
 _NAMED = re.compile(
-    r"(?i)(?<![\w.-])([\w.-]*(?:secret|passw(?:or)?d|passwd|pwd|token|api_?key|access_?key|secret_?key|private_?key|wandb_?key"
+    r"(?i)(?<![\w.-])([\w.-]{0,60}(?:secret|passw(?:or)?d|passwd|pwd|token|api_?key|access_?key|secret_?key|private_?key|wandb_?key"
     r"|credential)[\w-]*|ak|sk|[\w.-]*[_.](?:ak|sk)|pw)"
     r"['\"\]]*\s*(?:[:=]|=>)\s*(?:[rbuf]{0,2}['\"]([^'\"\s]{6,})['\"]|([A-Za-z0-9+/=_.!@#%^&*-]{8,})\s*(?:#.*)?$)"
 )

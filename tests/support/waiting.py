@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import statistics
 import time
@@ -13,6 +12,7 @@ from typing import Never
 
 import pytest
 
+from support.awaited import Awaited
 from traindeck.domain.errors import AppError
 
 # A wait is given up only to end a test that hangs: a machine with much else to do may need long for little.
@@ -64,16 +64,9 @@ def fail_with(label: str, error: AppError) -> Never:
 
 
 async def until(condition: Callable[[], object], timeout: float = PATIENT_S) -> None:
-    """Come back as soon as `condition` holds; fail with its source when it does not in time."""
-    end = time.monotonic() + timeout
-    while not condition():
+    """Return as soon as `condition` holds; fail with its source if it does not in time."""
+    awaited, end = Awaited(condition), time.monotonic() + timeout
+    while not awaited.holds():
         if time.monotonic() > end:
-            raise AssertionError(f"still not after {timeout} s: {_source(condition)}")
+            raise awaited.failure(timeout)
         await asyncio.sleep(0.005)
-
-
-def _source(condition: Callable[[], object]) -> str:
-    try:
-        return inspect.getsource(condition).strip()
-    except (OSError, TypeError):
-        return repr(condition)

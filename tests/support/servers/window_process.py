@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 
+from support.awaited import Awaited
 from support.waiting import LONGEST_STALL_S, PATIENT_S, is_long
 
 JOURNEYS = Path(__file__).parents[2] / "end_to_end" / "journey.py"
@@ -122,9 +123,10 @@ class WindowProcess:
 
     def until(self, condition: Callable[[], object], timeout_s: float = STEP_S) -> None:
         """Wait for something outside of the window that it is to bring about."""
-        end = time.monotonic() + timeout_s
-        while not condition():
-            assert time.monotonic() < end, self._so_far()
+        awaited, end = Awaited(condition), time.monotonic() + timeout_s
+        while not awaited.holds():
+            if time.monotonic() > end:
+                raise awaited.failure(timeout_s, self._so_far())
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(_LOOK_S)
                 raise AssertionError(f"the window ended ({self.process.returncode}); {self._so_far()}")

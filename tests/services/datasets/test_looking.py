@@ -75,7 +75,8 @@ async def test_a_decoder_that_dies_or_hangs_ends_nothing_else(
     disk: BlockingCalls, does: str, words: str, patience_s: float
 ) -> None:
     # Python takes longer to start than this decoder may take over a picture.
-    script = f'import sys, time; time.sleep(0.2); print(\'{{"formats": ["png"]}}\', flush=True); sys.stdin.buffer.readline(); {does}'
+    script = 'import sys, time; time.sleep(0.2); print(\'{"formats": ["png"]}\', flush=True); '
+    script += f"sys.stdin.buffer.readline(); {does}"
     async with PictureChecks([sys.executable, "-c", script], disk, patience_s) as checks:
         for _ in range(2):
             assert words in say(await checks.trouble(made.png(1)) or "")

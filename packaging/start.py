@@ -75,6 +75,8 @@ QT_PLUGINS = {
     "wayland": ["libqwayland.so"],
     "test": ["libqoffscreen.so", "libqxcb.so"],
 }
+# What pytest says when it has found no test.
+NO_TESTS = 5
 
 PIP_HINTS = (
     ("No space left|Errno 28|not enough space", "The disk is full: make room, then start again."),
@@ -471,11 +473,16 @@ def program_arguments(arguments: "list[str]", mode: str) -> "list[str]":
 
 
 def test_command(python: str, everything: bool, arguments: "list[str]") -> "list[str]":
-    chosen = [] if everything else ["-m", "not long"]
+    chosen = ["-m", "not timed" if everything else "not long"]
     # More than there are cores: half of the time a test waits, for a process to start or a server to answer.
     workers = str((os.cpu_count() or 1) + 2)
     # Arguments come last, so that `-n0` or another `--dist` of the caller's wins.
     return [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", *chosen, *arguments]
+
+
+def timed_command(python: str, arguments: "list[str]") -> "list[str]":
+    """The tests that are judged by how long something takes: one after the other, with the machine for themselves."""
+    return [python, "-m", "pytest", *arguments, "-n0", "-m", "timed"]
 
 
 def check_commands(python: str, arguments: "list[str]") -> "list[list[str]]":
@@ -529,7 +536,12 @@ def test(environment: Environment, arguments: "list[str]", install_system: bool)
     os.chdir(environment.root)
     rest = [argument for argument in arguments if argument != "--all"]
     python = str(environment.python)
-    return run_beside(test_command(python, everything, rest), check_commands(python, rest))
+    status = run_beside(test_command(python, everything, rest), check_commands(python, rest))
+    if not everything or "-m" in rest:
+        return status
+    both = {status, run_beside(timed_command(python, rest), [])}
+    # A part of the tests may have none of one kind.
+    return max(both - {NO_TESTS} if 0 in both else both)
 
 
 def run_beside(tests: "list[str]", checks: "list[list[str]]") -> int:

@@ -91,8 +91,17 @@ def needs_qt(item: pytest.Item) -> bool:
     return path.parts[0] in QT_FOLDERS or path.name in QT_FILES or "loop" in getattr(item, "fixturenames", ())
 
 
+def is_timed(item: pytest.Item) -> bool:
+    """Whole windows note every moment in which they did not answer."""
+    path = Path(item.path).relative_to(ROOT)
+    return path.parts[0] == "end_to_end" or "responsive" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if is_timed(item):
+            item.add_marker("timed")
         if needs_qt(item) and isinstance(item, pytest.Function):
             if inspect.iscoroutinefunction(item.obj) and "loop" not in item.fixturenames:
                 item.fixturenames.append("loop")

@@ -161,6 +161,15 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     return ended
 
 
+@pytest.fixture(scope="session", autouse=True)
+def labs_forked(pytestconfig: pytest.Config) -> Iterator[None]:
+    from support.servers.forked_process import forking
+    from support.servers.lab_process import FORKING, LabProcess
+
+    with forking(LabProcess, FORKING, pytestconfig):
+        yield
+
+
 @pytest.fixture(scope="session")
 def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for the whole run, else every process would index the fonts again."""

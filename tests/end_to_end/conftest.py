@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.sample_home import quicken_the_sample
-from support.servers.forked_process import Forker
+from support.servers.forked_process import forking
 from support.servers.window_process import FORKING, WindowProcess, end_all_of
 
 
 @pytest.fixture(scope="session", autouse=True)
 def windows_forked(pytestconfig: pytest.Config) -> Iterator[None]:
-    """In the ordinary run; with `--all` each window loads the program itself."""
-    if sys.platform != "linux" or "not long" not in str(pytestconfig.option.markexpr):
+    with forking(WindowProcess, FORKING, pytestconfig):
         yield
-        return
-    WindowProcess.forker = Forker(FORKING)
-    yield
-    WindowProcess.forker.close()
-    WindowProcess.forker = None
 
 
 @pytest.fixture

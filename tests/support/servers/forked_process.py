@@ -1,4 +1,4 @@
-"""A process that another one forks, with as much of `subprocess.Popen` as tests of the window use."""
+"""A process that another one forks, with as much of `subprocess.Popen` as tests of windows and Labs use."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
+
+import pytest
 
 from support.leftovers import LENT
 from support.waiting import PATIENT_S
@@ -25,16 +28,19 @@ class Forker:
         self._process: subprocess.Popen[bytes] | None = None
         self._ours: socket.socket | None = None
 
-    def start(self, words: Sequence[str], environment: Mapping[str, str], errors: int) -> ForkedProcess:
+    def start(
+        self, words: Sequence[str], environment: Mapping[str, str], errors: int, output: int | None = None
+    ) -> ForkedProcess:
+        """Without a descriptor for its output, the process has a pipe to the test."""
         ours = self._ours or self._begun()
-        read, write = os.pipe()
+        read, write = os.pipe() if output is None else (None, os.dup(output))
         ended, end = os.pipe()
-        wanted = {"words": [str(self._script), *words], "environment": dict(environment), "folder": str(Path.cwd())}
+        wanted = {"words": [*words], "environment": dict(environment), "folder": str(Path.cwd())}
         socket.send_fds(ours, [json.dumps(wanted).encode()], [write, errors, end])
         os.close(write)
         os.close(end)
-        pid = int(_line(ours))
-        return ForkedProcess(pid, os.fdopen(read, encoding="utf-8"), ended)
+        pid = int(_answer(ours))
+        return ForkedProcess(pid, None if read is None else os.fdopen(read, encoding="utf-8"), ended)
 
     def close(self) -> None:
         if self._process is not None and self._ours is not None:
@@ -55,13 +61,14 @@ class Forker:
             )
         LENT.add(self._process.pid)
         self._ours = ours
-        assert _line(ours) == b"ready", "the process that forks windows did not start"
+        assert _answer(ours) == b"ready", "the process that forks did not start"
         return ours
 
 
 class ForkedProcess:
-    def __init__(self, pid: int, stdout: IO[str], ended: int) -> None:
+    def __init__(self, pid: int, stdout: IO[str] | None, ended: int) -> None:
         self.pid = pid
+        self.stdin = None
         self.stdout = stdout
         self.returncode: int | None = None
         self._ended = ended
@@ -89,6 +96,24 @@ class ForkedProcess:
         return self.returncode is not None
 
 
-def _line(ours: socket.socket) -> bytes:
+class Forked(Protocol):
+    forker: Forker | None
+
+
+@contextmanager
+def forking(kind: type[Forked], script: Path, config: pytest.Config) -> Iterator[None]:
+    """Fork all of this kind in the ordinary run; with `--all` each loads its program itself."""
+    if sys.platform != "linux" or "not long" not in str(config.option.markexpr):
+        yield
+        return
+    kind.forker = forker = Forker(script)
+    try:
+        yield
+    finally:
+        kind.forker = None
+        forker.close()
+
+
+def _answer(ours: socket.socket) -> bytes:
     assert select.select([ours], [], [], PATIENT_S)[0]
-    return ours.recv(100).strip()
+    return ours.recv(100)

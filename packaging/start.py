@@ -4,6 +4,7 @@
     python3 packaging/start.py test [--all] [--install-system] [paths and other pytest arguments...]
 
 `test` runs the checks of the sources beside the tests, and the tests on all cores; paths run only the tests below them.
+With --all the long proofs run as well, and what is judged by how long it takes runs at the end, alone on the machine.
 
 Both make `.venv` beside pyproject.toml from packaging/lock, or refresh it when the lock has changed. On Linux they also
 look for the system libraries Qt needs: on Debian and Ubuntu root gets them installed, as does --install-system through

@@ -10,9 +10,11 @@ import pytest
 from support.lab_app import wait_for
 from support.waiting import until
 
+EMPTY: list[str] = []
+NAMES: dict[str, str] = {}
 MISSING = [
-    (lambda: [][-1], "IndexError: list index out of range"),
-    (lambda: {}["late"], "KeyError: 'late'"),
+    (lambda: EMPTY[-1], "IndexError: list index out of range"),
+    (lambda: NAMES["late"], "KeyError: 'late'"),
     (lambda: Path("/nowhere/late.txt").read_text("utf-8"), "FileNotFoundError: "),
 ]
 

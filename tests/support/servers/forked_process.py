@@ -51,13 +51,15 @@ class Forker:
 
     def _begun(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # Of no home: what is left of one is ended with its test.
+        environment = {name: value for name, value in os.environ.items() if name != "TRAINDECK_HOME"}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, str(self._script), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 cwd=self._script.parent,
-                env={**os.environ, "PYTHONUTF8": "1"},
+                env=environment | {"PYTHONUTF8": "1"},
             )
         LENT.add(self._process.pid)
         self._ours = ours

@@ -4,6 +4,7 @@
     python3 packaging/start.py test [--all] [--install-system] [paths and other pytest arguments...]
 
 `test` runs the checks of the sources beside the tests, and the tests on all cores; paths run only the tests below them.
+With --all the long proofs run as well, and what is judged by how long it takes runs at the end, alone on the machine.
 
 Both make `.venv` beside pyproject.toml from packaging/lock, or refresh it when the lock has changed. On Linux they also
 look for the system libraries Qt needs: on Debian and Ubuntu root gets them installed, as does --install-system through
@@ -75,6 +76,8 @@ QT_PLUGINS = {
     "wayland": ["libqwayland.so"],
     "test": ["libqoffscreen.so", "libqxcb.so"],
 }
+# What pytest says when it has found no test.
+NO_TESTS = 5
 
 PIP_HINTS = (
     ("No space left|Errno 28|not enough space", "The disk is full: make room, then start again."),
@@ -481,11 +484,16 @@ def program_arguments(arguments: "list[str]", mode: str) -> "list[str]":
 
 
 def test_command(python: str, everything: bool, arguments: "list[str]") -> "list[str]":
-    chosen = [] if everything else ["-m", "not long"]
+    chosen = ["-m", "not timed" if everything else "not long"]
     # More than there are cores: half of the time a test waits, for a process to start or a server to answer.
     workers = str((os.cpu_count() or 1) + 2)
     # Arguments come last, so that `-n0` or another `--dist` of the caller's wins.
     return [python, "-m", "pytest", "-n", workers, "--dist", "worksteal", *chosen, *arguments]
+
+
+def timed_command(python: str, arguments: "list[str]") -> "list[str]":
+    """The tests that are judged by how long something takes: one after the other, with the machine for themselves."""
+    return [python, "-m", "pytest", *arguments, "-n0", "-m", "timed"]
 
 
 def check_commands(python: str, arguments: "list[str]") -> "list[list[str]]":
@@ -539,7 +547,12 @@ def test(environment: Environment, arguments: "list[str]", install_system: bool)
     os.chdir(environment.root)
     rest = [argument for argument in arguments if argument != "--all"]
     python = str(environment.python)
-    return run_beside(test_command(python, everything, rest), check_commands(python, rest))
+    status = run_beside(test_command(python, everything, rest), check_commands(python, rest))
+    if not everything or "-m" in rest:
+        return status
+    both = {status, run_beside(timed_command(python, rest), [])}
+    # A part of the tests may have none of one kind.
+    return max(both - {NO_TESTS} if 0 in both else both)
 
 
 def run_beside(tests: "list[str]", checks: "list[list[str]]") -> int:

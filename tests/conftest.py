@@ -12,7 +12,10 @@ import inspect
 import os
 import signal
 import sys
+import tempfile
+import time
 from collections.abc import Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -77,14 +80,37 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """What is loaded here lives to the end; a look of the collector at it takes half a second."""
     gc.disable()
     try:
-        return (yield)
+        with _first_worker_first(session.config):
+            return (yield)
     finally:
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def _first_worker_first(config: pytest.Config) -> Iterator[None]:
+    """In a new clone one worker compiles the tests and the others read what it wrote: that is half of their work."""
+    worker = getattr(config, "workerinput", {"workerid": ""})
+    known = ROOT / "__pycache__" / f"test_architecture.{sys.implementation.cache_tag}-pytest-{pytest.__version__}.pyc"
+    if not worker["workerid"] or known.exists() or sys.dont_write_bytecode:
+        yield
+        return
+    done = Path(tempfile.gettempdir()) / f"traindeck-collected-{worker['testrunuid']}"
+    if worker["workerid"] != "gw0":
+        end = time.monotonic() + PATIENT_S
+        while not done.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        yield
+        return
+    try:
+        yield
+    finally:
+        done.touch()
+        config.add_cleanup(lambda: done.unlink(missing_ok=True))
 
 
 def needs_qt(item: pytest.Item) -> bool:
@@ -92,8 +118,17 @@ def needs_qt(item: pytest.Item) -> bool:
     return path.parts[0] in QT_FOLDERS or path.name in QT_FILES or "loop" in getattr(item, "fixturenames", ())
 
 
+def is_timed(item: pytest.Item) -> bool:
+    """Whole windows note every moment in which they did not answer."""
+    path = Path(item.path).relative_to(ROOT)
+    return path.parts[0] == "end_to_end" or "responsive" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if is_timed(item):
+            item.add_marker("timed")
         if needs_qt(item) and isinstance(item, pytest.Function):
             if inspect.iscoroutinefunction(item.obj) and "loop" not in item.fixturenames:
                 item.fixturenames.append("loop")
@@ -151,6 +186,15 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
         # Without a window system Qt deletes what lies there after Python has ended, and crashes if it was Python's.
         gui.QGuiApplication.clipboard().clear()
     return ended
+
+
+@pytest.fixture(scope="session", autouse=True)
+def labs_forked(pytestconfig: pytest.Config) -> Iterator[None]:
+    from support.servers.forked_process import forking
+    from support.servers.lab_process import FORKING, LabProcess
+
+    with forking(LabProcess, FORKING, pytestconfig):
+        yield
 
 
 @pytest.fixture(scope="session")

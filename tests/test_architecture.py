@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from support.sources import source, tree
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "app" / "traindeck"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    for module, name, level in source(path).imports:
+        if level == 0:
+            yield f"{module}.{name}" if name else module
 
 
 def relative(path: Path) -> str:
@@ -60,31 +60,10 @@ BY_THE_SDK = {
 
 def test_the_sdk_is_asked_only_for_what_a_person_does_once() -> None:
     """Whatever comes by the thousand has one way, and it is not this one."""
-    found = {
-        node.func.attr
-        for path in (PACKAGE / "services" / "storage").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name | ast.Attribute)
-        and ast.unparse(node.func.value) in ("client", "self._client")
-    }
+    calls = (call for path in (PACKAGE / "services" / "storage").rglob("*.py") for call in source(path).calls)
+    asked = (call.name.rpartition(".") for call in calls)
+    found = {name for place, _, name in asked if place in ("client", "self._client")}
     assert found == BY_THE_SDK
-
-
-def public_types(path: Path) -> Iterator[str]:
-    """The classes and type aliases of a module; a type variable is its own affair."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef):
-            name = node.name
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            if isinstance(node.value, ast.Call) or not re.fullmatch(r"[A-Z]\w*[a-z]\w*", name):
-                continue
-        else:
-            continue
-        if not name.startswith("_"):
-            yield name
 
 
 def test_one_name_has_one_meaning() -> None:
@@ -92,7 +71,7 @@ def test_one_name_has_one_meaning() -> None:
     found = defaultdict(list)
     for path in MODULES:
         if PACKAGE / "lab" not in path.parents:
-            for name in public_types(path):
+            for name in source(path).types:
                 found[name].append(relative(path))
     assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
 
@@ -100,14 +79,12 @@ def test_one_name_has_one_meaning() -> None:
 def test_no_nested_event_loop() -> None:
     """`exec` on a dialog or menu runs a loop inside the loop, and the tasks that wake in it are lost."""
     found = [
-        f"{relative(path)}:{node.lineno}"
+        f"{relative(path)}:{call.line}"
         for path in MODULES
         # A drag can be done in no other way; that one begins outside of every task.
         if relative(path) != "ui/storage/object_drag.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("exec", "exec_", "processEvents")
+        for call in source(path).calls
+        if call.name.endswith((".exec", ".exec_", ".processEvents"))
     ]
     assert found == []
 
@@ -128,9 +105,10 @@ def test_no_task_of_a_test_lets_events_pass() -> None:
                 yield call.lineno
             yield from found(child, in_task=in_task)
 
-    paths = (path for path in (ROOT / "tests").rglob("*.py") if "async def" in path.read_text(encoding="utf-8"))
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
-    assert [f"{path.name}:{line}" for path, tree in trees.items() for line in found(tree, in_task=False)] == []
+    words = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    asked = re.compile(r"\.(" + "|".join(LETS_EVENTS_PASS) + r")\b")
+    trees = {path: tree(path) for path, text in words.items() if "async def" in text and asked.search(text)}
+    assert [f"{path.name}:{line}" for path, node in trees.items() for line in found(node, in_task=False)] == []
 
 
 def test_no_layout_is_asked_for_its_items() -> None:
@@ -152,17 +130,11 @@ def test_every_list_shows_whether_it_has_the_focus() -> None:
     """By the colour of its selection: made from FocusedView."""
     found = []
     for path in sorted((PACKAGE / "ui").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            is_plain = False
-            if isinstance(node, ast.ClassDef):
-                bases = {ast.unparse(base) for base in node.bases}
-                is_plain = bool(bases & VIEWS) and not bases & {"FocusedView", "KeyedView"}
-            elif isinstance(node, ast.Call):
-                is_plain = ast.unparse(node.func) in VIEWS
-            else:
-                continue
-            if is_plain and relative(path) not in WITHOUT_FOCUS:
-                found.append(f"{relative(path)}:{node.lineno}")
+        here = source(path)
+        plain = [line for bases, line in here.classes if bases & VIEWS and not bases & {"FocusedView", "KeyedView"}]
+        plain += [call.line for call in here.calls if call.name in VIEWS]
+        if relative(path) not in WITHOUT_FOCUS:
+            found += [f"{relative(path)}:{line}" for line in plain]
     assert found == []
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from pathlib import Path
+
+from support.sources import source
 
 ROOT = Path(__file__).parents[1]
 APP = ROOT / "app"
@@ -26,13 +27,12 @@ def room_of(module: str) -> tuple[str, str]:
 def imports(path: Path) -> set[str]:
     """The modules of ours that are imported when this one is."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "traindeck":
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                as_path = APP.joinpath(*whole.split("."))
-                is_module = as_path.with_suffix(".py").exists() or (as_path / "__init__.py").exists()
-                found.add(whole if is_module else node.module)
+    for module, name, _ in source(path).imports:
+        if name and module.split(".")[0] == "traindeck":
+            whole = f"{module}.{name}"
+            as_path = APP.joinpath(*whole.split("."))
+            is_module = as_path.with_suffix(".py").exists() or (as_path / "__init__.py").exists()
+            found.add(whole if is_module else module)
     return found
 
 
@@ -70,7 +70,7 @@ def test_the_drawing_is_true() -> None:
     page = PAGE.read_text(encoding="utf-8")
     found = re.search(r"^```rooms\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
     assert found, "the page has no block ```rooms"
-    assert found.group(1) == drawn(), "draw it anew: PYTHONPATH=app python tests/test_architecture_page.py"
+    assert found.group(1) == drawn(), "draw it anew: PYTHONPATH=app:tests python tests/test_architecture_page.py"
 
 
 def test_every_named_path_is_there() -> None:

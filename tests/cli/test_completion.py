@@ -33,8 +33,12 @@ with open("loaded.json", "w", encoding="utf-8") as file:
 
 
 def shell_environment(tmp_path: Path) -> dict[str, str]:
+    """All of it: a shell takes much from what it inherits, such as COLUMNS and PROMPT_COMMAND."""
     path = os.pathsep.join([str(PROGRAMS), os.environ.get("PATH", os.defpath)])
-    return {"PATH": path, "TERM": "dumb", "PS1": "> ", "HOME": str(tmp_path), "LC_ALL": "C"}
+    kept = ("TRAINDECK_HOME", "PYTHON_KEYRING_BACKEND", "XDG_CACHE_HOME")
+    return {name: os.environ[name] for name in kept} | {
+        "PATH": path, "TERM": "dumb", "PS1": "> ", "HOME": str(tmp_path), "LC_ALL": "C", "INPUTRC": os.devnull,
+    }  # fmt: skip
 
 
 @pytest.fixture
@@ -178,10 +182,16 @@ def test_each_shell_gets_its_script(traindeck: Traindeck, shell: str) -> None:
     ],
     ids=["bash", "zsh"],
 )
-def test_a_shell_at_a_terminal_completes(tmp_path: Path, words: tuple[str, ...], before: str) -> None:
+def test_a_shell_at_a_terminal_completes(
+    tmp_path: Path, words: tuple[str, ...], before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if shutil.which(words[0]) is None:
         assert words[0] != "bash"
         pytest.skip(f"{words[0]} is not installed")
+    inputrc = tmp_path / "inputrc"
+    inputrc.write_text("TAB: self-insert\n", encoding="utf-8")
+    for name, value in (("INPUTRC", str(inputrc)), ("COLUMNS", "15"), ("PROMPT_COMMAND", "cd /")):
+        monkeypatch.setenv(name, value)  # what a user may have set is nothing to the test
     (tmp_path / "some folder").mkdir()
     with program_at_terminal(tmp_path, *words, environment=shell_environment(tmp_path)) as seen:
         seen.type(f"{before}eval \"$(traindeck completion {words[0]})\"; echo rea''dy\n")
@@ -204,7 +214,7 @@ def test_fish_completes(tmp_path: Path) -> None:
     script = 'traindeck completion fish | source; complete -C "traindeck compl"; complete -C "traindeck obs ls o"'
     done = subprocess.run(
         ["fish", "-N", "-c", script], capture_output=True, timeout=LIMIT_S, cwd=tmp_path,
-        env={**os.environ, **shell_environment(tmp_path)}, encoding="utf-8",
+        env=shell_environment(tmp_path), encoding="utf-8",
     )  # fmt: skip
     assert not done.stderr
     assert [line.partition("\t")[0] for line in done.stdout.splitlines()] == ["completion", "obs://"]

@@ -12,6 +12,7 @@ import catalogues
 import pytest
 
 import traindeck
+from support.sources import tree
 
 PACKAGE = Path(traindeck.__file__).parent
 HAN = "\u4e00-\u9fff"
@@ -219,7 +220,7 @@ def places_of_calls() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {is_past_the_catalogue.__name__: [], is_put_together.__name__: []}
     for path in sorted(PACKAGE.rglob("*.py")):
         is_shown = path.relative_to(PACKAGE).parts[0] in ("ui", "cli", "viewmodels")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.Call):
                 place = f"{path.relative_to(PACKAGE)}:{node.lineno}"
                 if is_shown and is_past_the_catalogue(node):

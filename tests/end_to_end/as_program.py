@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from traindeck.ui.qt.light_imports import keep_imports_light
 
 keep_imports_light()
+sys.path.append(str(Path(__file__).parents[1]))  # where `support` is

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from support.sample_home import quicken_the_sample
-from support.servers.window_process import end_all_of
+from support.servers.forked_process import forking
+from support.servers.window_process import FORKING, WindowProcess, end_all_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def windows_forked(pytestconfig: pytest.Config) -> Iterator[None]:
+    with forking(WindowProcess, FORKING, pytestconfig):
+        yield
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +33,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from support.awaited import Awaited
 from traindeck.bootstrap import Program
 from traindeck.ui.logs.log_pane import LogPane
 from traindeck.ui.shell.main_window import MainWindow
@@ -73,11 +73,10 @@ class Hands:
         return self.window.panel(panel_id)
 
     async def until(self, condition: Callable[[], object], timeout_s: float = STEP_S) -> None:
-        end = time.monotonic() + timeout_s
-        while not condition():
+        awaited, end = Awaited(condition), time.monotonic() + timeout_s
+        while not awaited.holds():
             if time.monotonic() > end:
-                lines = inspect.getsource(condition).strip()
-                raise AssertionError(f"still not after {timeout_s} s: {lines}\nin sight: {self.texts()}")
+                raise awaited.failure(timeout_s, f"in sight: {self.texts()}")
             await asyncio.sleep(_LOOK_S)
 
     # acting

@@ -7,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 
 import as_program  # noqa: F401
 from hands import Hands
@@ -55,10 +54,13 @@ async def visit(walk: Journey, words: list[str], program: Program) -> int:
     return 0
 
 
-if __name__ == "__main__":
-    journey_name, *rest = sys.argv[1:]
-    sys.path.append(str(Path(__file__).parents[1]))  # where `support` is
+def main(words: list[str]) -> None:
+    journey_name, *rest = words
     # An old home brings the language it was left in.
     language = "" if journey_name == "open_old_home" else "en"
     walk = partial(visit, journey(journey_name), rest)
     sys.exit(run_program(Namespace(language=language, theme=None, opens=[]), walk))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

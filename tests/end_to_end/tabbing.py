@@ -95,14 +95,26 @@ async def _editor(hands: Hands, view: BrowserView) -> None:
 
 
 async def _around(hands: Hands, start: QWidget) -> dict[str, list[str]]:
+    """Walk around, and again if something came or went meanwhile: a dialog may still read what it shows."""
+    window = start.window()
+    while True:
+        before = _stops(window)
+        found = await _once_around(hands, start)
+        if _stops(window) == before:
+            return found
+
+
+def _stops(window: QWidget) -> list[tuple[QWidget, QRect]]:
+    """The widgets that take the Tab key, with their places."""
+    policies = ((one, one.focusPolicy()) for one in window.findChildren(QWidget) if one.isVisible() and one.isEnabled())
+    return [(one, _place(one, window)) for one, policy in policies if policy & Qt.FocusPolicy.TabFocus]
+
+
+async def _once_around(hands: Hands, start: QWidget) -> dict[str, list[str]]:
     """All that came from here on, and what was wrong."""
     start.setFocus(Qt.FocusReason.TabFocusReason)
     await hands.until(lambda: QApplication.focusWidget() is not None)
     forwards, faults = await _cycle(hands, lambda: hands.press(Qt.Key.Key_Tab))
-    before: list[QWidget] = []
-    while forwards != before and not faults:  # what is read when it opens comes in between
-        before = forwards
-        forwards, faults = await _cycle(hands, lambda: hands.press(Qt.Key.Key_Tab))
     back, more = await _cycle(hands, lambda: hands.press(Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier))
     faults += more
     if not faults and [forwards[0], *reversed(forwards[1:])] != back:

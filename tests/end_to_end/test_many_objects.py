@@ -10,8 +10,10 @@ from bench.bench_window import fill as fill_runs
 from support.filled_lab import fill, listed_keys
 from support.servers.lab_control import Control
 from support.servers.window_process import WindowProcess
+from support.waiting import IS_ALONE
 
 COUNT = 200_000
+LONGEST_MS = 50
 SLOW_PAGES = """
 [[fault]]
 kind = "latency"
@@ -26,11 +28,8 @@ _PANELS = {
 }  # fmt: skip
 
 
-# Beside other tests, on every processor there is, what takes 28 ms by itself was seen to take 53.
-@pytest.mark.parametrize(
-    ("count", "runs", "longest_ms"), [(8_000, 100, 100), pytest.param(COUNT, 1000, 50, marks=pytest.mark.long)]
-)
-def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs: int, longest_ms: float) -> None:
+@pytest.mark.parametrize(("count", "runs"), [(8_000, 100), pytest.param(COUNT, 1000, marks=pytest.mark.long)])
+def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs: int) -> None:
     fill(home / "lab", "many", listed_keys(count))
     fill_runs(home, runs)
     # The pages after the first few come late, so that the listing cannot be over before anybody has looked.
@@ -50,5 +49,5 @@ def test_a_bucket_of_many_objects_is_looked_through(home: Path, count: int, runs
         assert "0199" in found["name"]
         answered = window.told("answered")["ms"]
         assert set(answered) == _PANELS
-        assert {panel: took for panel, took in answered.items() if took[0] > longest_ms} == {}
+        assert {panel: took for panel, took in answered.items() if IS_ALONE and took[0] > LONGEST_MS} == {}
         window.must_be_well()

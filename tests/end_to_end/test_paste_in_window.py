@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.servers.window_process import WindowProcess
-from support.waiting import OF_OTHERS_S, slowness
+from support.waiting import IS_ALONE, OF_OTHERS_S, slowness
 
 RATE = 100_000
 HALF_SECOND = 0.5
@@ -18,7 +18,10 @@ def test_a_large_file_over_a_slow_line_shows_bytes_in_half_a_second(home: Path, 
         content.truncate(200_000_000)
     with WindowProcess(home, "paste_and_watch", str(file), str(RATE)) as window:
         told = window.told("bytes")
-        assert 0 < told["done"] <= RATE * (HALF_SECOND * slowness() + OF_OTHERS_S)
-        assert told["shown_s"] <= HALF_SECOND * slowness() + OF_OTHERS_S
+        assert told["done"] > 0
+        if IS_ALONE:
+            limit_s = HALF_SECOND * slowness() + OF_OTHERS_S
+            assert told["done"] <= RATE * limit_s
+            assert told["shown_s"] <= limit_s
         assert told["words"][0].endswith("kB"), "“0%” for minutes would be no news"
         window.must_be_well()

@@ -406,7 +406,8 @@ def test_long_tests_only_when_asked_for_and_the_checks_only_with_the_whole(start
     usual = start.test_command("python", False, ["-x"])
     assert usual[2:5] == ["pytest", "-n", str((os.cpu_count() or 1) + 2)]
     assert usual[-3:] == ["-m", "not long", "-x"]
-    assert "-m" not in start.test_command("python", True, [])[3:]
+    assert start.test_command("python", True, [])[-2:] == ["-m", "not timed"]
+    assert start.timed_command("python", ["-x"])[-4:] == ["-x", "-n0", "-m", "timed"]
     assert [command[2] for command in start.check_commands("python", ["-x", "-k", "some"])] == ["ruff", "mypy"]
     part = str(Path(__file__))
     assert start.check_commands("python", [part]) == start.check_commands("python", [part + "::test"]) == []

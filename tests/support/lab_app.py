@@ -25,6 +25,7 @@ from huaweicloudsdkcore.http.http_config import HttpConfig
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 from huaweicloudsdkmodelarts.v1 import model as sdk
 
+from support.awaited import Awaited
 from support.waiting import PATIENT_S
 from traindeck.lab.accounts import Accounts, LabAccount
 from traindeck.lab.faults import Fault, Faults
@@ -287,10 +288,10 @@ def channel(name: str, key: str, **more: Any) -> dict[str, Any]:
 
 def wait_for(condition: Callable[[], object], timeout: float = PATIENT_S) -> None:
     """Blocking twin of `until`, for the blocking SDK."""
-    pause = threading.Event()
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, f"still not after {timeout} s"
+    awaited, end, pause = Awaited(condition), time.monotonic() + timeout, threading.Event()
+    while not awaited.holds():
+        if time.monotonic() > end:
+            raise awaited.failure(timeout)
         pause.wait(0.02)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import statistics
 import time
@@ -13,6 +12,7 @@ from typing import Never
 
 import pytest
 
+from support.awaited import Awaited
 from traindeck.domain.errors import AppError
 
 # A wait is given up only to end a test that hangs: a machine with much else to do may need long for little.
@@ -43,16 +43,15 @@ def slowness() -> float:
 LONGEST_STALL_S = 0.1
 OF_OTHERS_S = 1.0
 
-
-# Beside other tests, on every processor there is, the same computation was seen to take twice as long for a moment.
-IN_COMPANY = 2.0 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1 else 1.0
+# Beside other tests nothing is judged by how long it took: `start.py test --all` runs such tests alone.
+IS_ALONE = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) == 1
 
 
 def is_long(seconds: float, own: float, limit_s: float = LONGEST_STALL_S) -> bool:
     """Whether a stall is the window's fault; a slow machine is given as much longer as it computes."""
     if own <= limit_s and seconds <= limit_s + OF_OTHERS_S:
         return False
-    limit_s *= max(slowness(), IN_COMPANY)
+    limit_s *= slowness()
     if not IS_TOLD:
         return seconds > limit_s + OF_OTHERS_S
     return own > limit_s or seconds > limit_s + OF_OTHERS_S
@@ -64,16 +63,9 @@ def fail_with(label: str, error: AppError) -> Never:
 
 
 async def until(condition: Callable[[], object], timeout: float = PATIENT_S) -> None:
-    """Come back as soon as `condition` holds; fail with its source when it does not in time."""
-    end = time.monotonic() + timeout
-    while not condition():
+    """Return as soon as `condition` holds; fail with its source if it does not in time."""
+    awaited, end = Awaited(condition), time.monotonic() + timeout
+    while not awaited.holds():
         if time.monotonic() > end:
-            raise AssertionError(f"still not after {timeout} s: {_source(condition)}")
+            raise awaited.failure(timeout)
         await asyncio.sleep(0.005)
-
-
-def _source(condition: Callable[[], object]) -> str:
-    try:
-        return inspect.getsource(condition).strip()
-    except (OSError, TypeError):
-        return repr(condition)

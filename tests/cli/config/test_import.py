@@ -171,12 +171,12 @@ def test_at_a_terminal_it_asks_before_anything_is_added(user: dict[str, str], tm
     content = "endpoint=https://obs.cn-north-4.myhuaweicloud.com\nak=\nsk=\n"
     Path(user["HOME"], ".obsutilconfig").write_text(content, encoding="utf-8")
     words = (sys.executable, "-m", "traindeck", "config", "import", "obsutil")
-    with program_at_terminal(tmp_path, *words, environment=user) as seen:
+    with program_at_terminal(tmp_path, *words, environment=os.environ | user) as seen:
         seen.read_until("[y/N]")
         assert "obs.cn-north-4.myhuaweicloud.com" in seen.seen
         seen.type("n\n")
         assert seen.end() == 0 and "No account was added." in seen.seen
-    with program_at_terminal(tmp_path, *words, environment=user) as seen:
+    with program_at_terminal(tmp_path, *words, environment=os.environ | user) as seen:
         seen.read_until("[y/N]")
         seen.type("y\n")
         seen.read_until("(AK): ")

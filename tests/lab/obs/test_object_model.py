@@ -490,7 +490,7 @@ def played_on_a_lab(root: Path, examples: int, steps: int) -> None:
 
 
 def test_objects_agree_with_a_dictionary(tmp_path: Path) -> None:
-    played_on_a_lab(tmp_path / "root", examples=5, steps=60)
+    played_on_a_lab(tmp_path / "root", examples=3, steps=60)
 
 
 # In rounds, as no single test may take minutes.

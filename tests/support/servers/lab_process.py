@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from support import planted
+from support.servers.forked_process import ForkedProcess, Forker
 from support.waiting import PATIENT_S
 from traindeck.lab.accounts import Accounts, LabAccount
 
@@ -26,6 +27,7 @@ if sys.platform == "win32":
 else:
     _NEW_GROUP, _END_SIGNAL = 0, signal.SIGTERM
 START_S = PATIENT_S
+FORKING = Path(__file__).with_name("forking_labs.py")
 END_S = PATIENT_S
 
 
@@ -54,6 +56,9 @@ class LabProcess:
     project_id: str
     region: str
 
+    forker: Forker | None = None
+    """Starts what needs nothing else of its start; without one, a Lab loads itself as it does for users."""
+
     def __init__(
         self,
         root: Path,
@@ -70,16 +75,17 @@ class LabProcess:
         self.stderr = root.with_name(root.name + ".stderr")
         self._owner_pipe = owner_pipe
         self._environment = dict(environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
         self._orphans: list[psutil.Process] = []
-        self._command = [*wrapper, sys.executable, "-m", "traindeck.lab", "--root", str(root), "--json"]
+        self._wrapper = wrapper
+        self._words = ["--root", str(root), "--json"]
         if port:
-            self._command += ["--port", str(port)]
+            self._words += ["--port", str(port)]
         if idle_exit_s is not None:
-            self._command += ["--idle-exit", str(idle_exit_s)]
+            self._words += ["--idle-exit", str(idle_exit_s)]
         if owner_pipe:
-            self._command.append("--owner-pipe")
-        self._command += more
+            self._words.append("--owner-pipe")
+        self._words += more
 
     def of_account(self, name: str) -> LabProcess:
         """This Lab with the keys of the account of that name: buckets, jobs and limits of its own."""
@@ -114,8 +120,11 @@ class LabProcess:
         """Start without waiting, as a test of a Lab that must refuse needs it."""
         self.stdout.parent.mkdir(parents=True, exist_ok=True)
         with self.stdout.open("wb") as stdout, self.stderr.open("wb") as stderr:
+            if self.forker is not None and not (self._wrapper or self._owner_pipe or self._environment):
+                self._process = self.forker.start(self._words, os.environ, stderr.fileno(), stdout.fileno())
+                return
             self._process = subprocess.Popen(
-                self._command,
+                [*self._wrapper, sys.executable, "-m", "traindeck.lab", *self._words],
                 stdin=subprocess.PIPE if self._owner_pipe else subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -191,7 +200,7 @@ class LabProcess:
         self.close()
 
     @property
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> subprocess.Popen[bytes] | ForkedProcess:
         assert self._process is not None, "the Lab was not started"
         return self._process
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from support.waiting import PATIENT_S
 
+SIZE = (24, 80)
 # Ctrl-C is a signal only where the terminal is the controlling one.
 OWNING = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 
@@ -54,14 +56,17 @@ def terminal(tmp_path: Path, *words: str) -> Iterator[Terminal]:
 
 @contextmanager
 def program_at_terminal(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Iterator[Terminal]:
+    """`environment` is all the program gets; without it, that of the test."""
+    import fcntl
     import pty
+    import termios
 
     own, theirs = pty.openpty()
     try:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
         process = subprocess.Popen(
             [sys.executable, "-c", OWNING, *words],
-            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, cwd=folder,
-            env={**os.environ, **(environment or {})},
+            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, cwd=folder, env=environment,
         )  # fmt: skip
         os.close(theirs)
         try:

@@ -20,9 +20,12 @@ from typing import Any
 
 import psutil
 
-from support.waiting import LONGEST_STALL_S, PATIENT_S, is_long
+from support.awaited import Awaited
+from support.servers.forked_process import ForkedProcess, Forker
+from support.waiting import IS_ALONE, LONGEST_STALL_S, PATIENT_S, is_long
 
 JOURNEYS = Path(__file__).parents[2] / "end_to_end" / "journey.py"
+FORKING = JOURNEYS.with_name("forking.py")
 STEP_S = PATIENT_S
 END_S = PATIENT_S
 _SIZE = {"x": 0, "y": 0, "width": 1280, "height": 800}
@@ -38,6 +41,9 @@ _QT_WORDS = re.compile(r"^\S+ \S+ \d+ (?:WARNING|ERROR|CRITICAL) qt: (?!.*This p
 class WindowProcess:
     """One start of the program on `home`; the window is gone when the block ends, its Lab may not be."""
 
+    forker: Forker | None = None
+    """Starts what has no other program before it; without one, a window loads the program as it does for users."""
+
     def __init__(
         self,
         home: Path,
@@ -49,32 +55,37 @@ class WindowProcess:
         self.home = home
         home.parent.mkdir(parents=True, exist_ok=True)
         self.stderr = home.with_name(f"{home.name}.{journey}.stderr")
-        self._command = [*before, sys.executable, str(JOURNEYS), journey, *words]
+        self._before = before
+        self._words = [journey, *words]
         self._environment = dict(environment or {})
         self._told: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._heard: list[dict[str, Any]] = []
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[str] | ForkedProcess | None = None
         self._reader: threading.Thread | None = None
 
     def __enter__(self) -> WindowProcess:
         screen = Path(os.environ["XDG_CACHE_HOME"], "screen.json")  # Qt cannot read a Chinese path here
         screen.write_text(json.dumps({"screens": [SCREEN]}), "utf-8")
+        environment = {
+            **os.environ,
+            "QT_QPA_PLATFORM": f"offscreen:configfile={screen}",
+            "PYTHONUTF8": "1",
+            "PYTHONFAULTHANDLER": "1",
+            **self._environment,
+            "TRAINDECK_HOME": str(self.home),
+        }
         with self.stderr.open("wb") as errors:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                encoding="utf-8",
-                env={
-                    **os.environ,
-                    "QT_QPA_PLATFORM": f"offscreen:configfile={screen}",
-                    "PYTHONUTF8": "1",
-                    "PYTHONFAULTHANDLER": "1",
-                    **self._environment,
-                    "TRAINDECK_HOME": str(self.home),
-                },
-            )
+            if self.forker is not None and not self._before:
+                self._process = self.forker.start(self._words, environment, errors.fileno())
+            else:
+                self._process = subprocess.Popen(
+                    [*self._before, sys.executable, str(JOURNEYS), *self._words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    encoding="utf-8",
+                    env=environment,
+                )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
         return self
@@ -92,7 +103,7 @@ class WindowProcess:
             process.stdout.close()
 
     @property
-    def process(self) -> subprocess.Popen[str]:
+    def process(self) -> subprocess.Popen[str] | ForkedProcess:
         assert self._process is not None, "the window was not started"
         return self._process
 
@@ -122,9 +133,10 @@ class WindowProcess:
 
     def until(self, condition: Callable[[], object], timeout_s: float = STEP_S) -> None:
         """Wait for something outside of the window that it is to bring about."""
-        end = time.monotonic() + timeout_s
-        while not condition():
-            assert time.monotonic() < end, self._so_far()
+        awaited, end = Awaited(condition), time.monotonic() + timeout_s
+        while not awaited.holds():
+            if time.monotonic() > end:
+                raise awaited.failure(timeout_s, self._so_far())
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(_LOOK_S)
                 raise AssertionError(f"the window ended ({self.process.returncode}); {self._so_far()}")
@@ -160,7 +172,7 @@ class WindowProcess:
             for stall, own, stack in _STALL.findall(words)
             if not is_of_journey(_FRAME.findall(stack))
         ]
-        assert not any(is_long(*stall, longest_stall_ms / 1000) for stall in stalls), words
+        assert not IS_ALONE or not any(is_long(*stall, longest_stall_ms / 1000) for stall in stalls), words
         assert "Traceback" not in words, words
 
     def _read(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QModelIndex, QStringListModel, Qt
 from PySide6.QtGui import QColor, QImage, QKeySequence, QShortcut, QStandardItem, QStandardItemModel
@@ -110,8 +111,8 @@ def contrast(one: str, other: str) -> float:
 
 
 def count(image: QImage, color: QColor) -> int:
-    wanted = color.rgb()
-    return sum(image.pixel(x, y) == wanted for x in range(image.width()) for y in range(image.height()))
+    pixels = image.convertToFormat(QImage.Format.Format_ARGB32)
+    return int((np.frombuffer(pixels.constBits(), dtype=np.uint32) == color.rgb()).sum())
 
 
 async def test_every_kind_of_widget_gets_a_ring_that_can_be_seen(theme: Theme, qtbot: QtBot) -> None:

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -97,6 +98,7 @@ async def test_a_row_leads_to_its_thing_by_mouse_and_key_and_is_copied(
         assert [action.isEnabled() for action in at.view.menu().actions()] == [False, True]
 
 
+@pytest.mark.timed
 async def test_ten_thousand_rows_scroll_are_narrowed_and_grow_without_a_stall(
     qapp: QApplication, tmp_path: Path
 ) -> None:

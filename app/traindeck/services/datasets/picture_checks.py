@@ -8,8 +8,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Self
 
@@ -18,8 +18,9 @@ from traindeck.runtime.blocking import BlockingCalls, CancelToken
 from traindeck.runtime.own_program import harmless_environment
 from traindeck.services.previews.pictures import MOST_BYTES, MOST_PIXELS, dimensions, format_of
 
+_START_S = 60.0
 _PATIENCE_S = 20.0
-"""For one picture, on a machine that does other things too; the first one waits for the start of the process."""
+"""For the start of a process, and for one picture, on a machine that does other things too."""
 _MOST_DECODERS = 3
 _BMP_SIZE = slice(2, 6)
 _PNG_END = b"IEND\xaeB`\x82"
@@ -101,19 +102,27 @@ class _Decoder:
             self._start()
         assert self._process is not None
         forget = token.on_cancel(self._process.kill)
-        timer = threading.Timer(self._patience_s, self._too_late)
-        timer.start()
         try:
             if not self._formats:
-                self._formats = set(self._answer().get("formats", ()))
+                with self._killed_after(_START_S):
+                    self._formats = set(self._answer().get("formats", ()))
             if form.lower() not in self._formats:
                 raise NoChecks(text("Pictures cannot be decoded on this computer."))
-            return self._asked(form.lower(), content)
+            with self._killed_after(self._patience_s):
+                return self._asked(form.lower(), content)
+        finally:
+            forget()
+            token.check()
+
+    @contextmanager
+    def _killed_after(self, seconds: float) -> Iterator[None]:
+        timer = threading.Timer(seconds, self._too_late)
+        timer.start()
+        try:
+            yield
         finally:
             timer.cancel()
             timer.join()
-            forget()
-            token.check()
 
     def _asked(self, form: str, content: bytes) -> Text | None:
         assert self._process is not None and self._process.stdin is not None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QCheckBox, QLineEdit, QToolButton
@@ -252,6 +253,7 @@ async def test_more_opens_by_itself_when_something_in_it_is_filled(tmp_path: Pat
         assert not on.page.more.button.isChecked(), "whoever shuts it keeps it shut"
 
 
+@pytest.mark.timed
 async def test_typing_waits_for_nothing_with_many_files_and_specifications(
     tmp_path: Path, theme: Theme, qtbot: QtBot
 ) -> None:

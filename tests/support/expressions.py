@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from re import _constants as signs  # type: ignore[attr-defined]  # the parser of the library itself
-from re import _parser as parser
+from re import _parser as parser  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
 
@@ -235,7 +235,7 @@ def worst(one: Expression, longest: int = LONGEST, most_s: float = MOST_S) -> tu
             text = (piece * (length // len(piece) + 1))[:length] + tail
             given = text.encode("utf-8", "replace") if one.is_bytes else text
             began = time.thread_time()
-            run(given)  # type: ignore[operator]
+            run(given)
             took = time.thread_time() - began
             slowest = max(slowest, (took, length, text[:80]))
             if took > most_s:

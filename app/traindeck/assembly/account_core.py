@@ -40,7 +40,7 @@ class AccountCore:
         *,
         lab_life: LabLife = LabLife.BACKGROUND,
         somebody_helps: bool = False,
-        told: Callable[[Text, Text], None] = lambda title, hint: None,
+        told: Callable[[Text, Text], object] = lambda title, hint: None,
     ) -> None:
         self.paths = paths
         self._told = told
@@ -49,7 +49,7 @@ class AccountCore:
         self._owned = AsyncExitStack()
 
     @classmethod
-    def for_command(cls, told: Callable[[Text, Text], None]) -> Self:
+    def for_command(cls, told: Callable[[Text, Text], object]) -> Self:
         """Over the home of this user, for a short while."""
         collect_seldom()
         return cls(Paths.for_user(), told=told)

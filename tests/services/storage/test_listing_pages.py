@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traindeck.domain.storage.objects import ObjectRow
-from traindeck.services.storage.bounded_xml import flat
+from traindeck.services.storage.bounded_xml import flat, unfit
 from traindeck.services.storage.documents import TAGS_OF_PAGES, page_of
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -140,3 +140,14 @@ def test_blanks_between_elements_belong_to_no_name(key: str, between: str) -> No
         return
     page = page_of(xml)
     assert page.rows == expected([key, "z", "z"]) and page.next_marker == " n"
+
+
+def test_the_sdk_is_given_no_document_beyond_bounds() -> None:
+    many = " ".join(f'a{number}="v"' for number in range(300_000))
+    spread = "".join(f'<a b{number}="" c=""/>' for number in range(15_000))
+    began = time.thread_time()
+    for body in (f"<R {many}/>", f"<R>{spread}</R>", "<!DOCTYPE a><R/>", "<a>" * 100 + "</a>" * 100, "<a/>" * 300_000):
+        assert unfit(body.encode())
+    for body in ("", "{}", "<R/>", "<html><br></html>", "<R>", "\xff", listing(written("k", "obs"))):
+        assert not unfit(body.encode("latin-1"))
+    assert time.thread_time() - began < 2

@@ -27,7 +27,7 @@ def test_a_bucket_is_made_with_a_class_and_open_to_all(
     refused = traindeck("obs", "mb", "shared", "--access", "public-read").must_be(2)
     assert "--yes" in refused.said and "Anyone on the internet" in refused.said
     made = traindeck("obs", "mb", "obs://shared", "--class", "warm", "--access", "public-read", "--yes", "--json")
-    assert made.must_be(0).document == {"bucket": "shared", "path": "obs://shared/"}
+    assert made.must_be(0).document == {"bucket": "shared", "path": "obs://shared/", "created": True}
     fill(traindeck, tmp_path, "shared")
     assert anybody.get("/shared/some/1") == 200
     rows = traindeck("obs", "ls", "-r", "obs://shared/", "--json").rows

@@ -20,7 +20,7 @@ def test_files_and_folders_move_up_about_and_down(traindeck: Traindeck, tmp_path
     (tmp_path / "one/hollow").mkdir()
     traindeck("obs", "mb", "obs://cli-bucket").must_be(0)
     sent = traindeck("obs", "mv", "one", "obs://cli-bucket/up/", "--json").must_be(0)
-    aside = {"kept": 0, "skipped": 0, "left_out": []}
+    aside = {"kept": 0, "skipped": 0, "left_out": [], "renamed": [], "copied_only": 0}
     assert sent.document == {"files": 5, "target": "obs://cli-bucket/up/", **aside}
     assert not (tmp_path / "one").exists()
     assert sorted(keys(traindeck)) == sorted(f"up/{name}" for name in (*NAMES, "hollow/") if not name.endswith("/"))

@@ -124,7 +124,7 @@ def test_verify_compares_and_moves_nothing(traindeck: Traindeck, tmp_path: Path,
     traindeck("obs", "cp", "--verify", "-", "obs://sync-bucket/x").must_be(2)
     traindeck("obs", "sync", "--verify", "data", "obs://not-there-at-all/").must_be(4)
     copied = traindeck("obs", "cp", "data", "obs://sync-bucket/copy/", "--json").must_be(0).rows
-    aside = {"kept": 0, "skipped": 0, "left_out": []}
+    aside = {"kept": 0, "skipped": 0, "left_out": [], "renamed": []}
     assert copied == [{"files": 4, "target": "obs://sync-bucket/copy/", "verified": 4, **aside}]
 
 

@@ -130,7 +130,7 @@ async def tell_renamed(call: Call, core: DataCore, row: Transfer) -> list[dict[s
     if found and not call.output.json_wanted:
         call.output.note(say("Names that differ on this computer: {count}.", count=f"{len(found):,}"))
         for one in found[:_MOST_NAMED]:
-            call.output.note(f"  {one['object']} → {one['name']}")
+            call.output.named("  ", f"{one['object']} → {one['name']}", "", is_note=True)
         if len(found) > _MOST_NAMED:
             call.output.note(say("… and {count} more.", count=f"{len(found) - _MOST_NAMED:,}"))
     return found

@@ -48,14 +48,18 @@ def test_without_a_number_it_says_so() -> None:
 
 @given(st.text(max_size=300), st.integers(0, 300), st.integers(0, 300))
 @example("\N{SUPERSCRIPT TWO}0", 0, 0)
+@example("loss 1 loss 2 loss 3", 12, 13)
+@example("fed 12,345 tok/s", 6, 7)
 def test_any_selection_is_a_number_that_is_found_in_its_own_line_or_none(line: str, one: int, other: int) -> None:
     begin, end = sorted((one, other))
     try:
         number = tracked_number(line, begin, end)
     except InvalidInput:
         return
-    match = re.search(number.expression, line)
-    assert match is not None and float(match[1]) == float(match[1])
+    expression = re.compile(number.expression)
+    found = [match for place in range(len(line)) if (match := expression.match(line, place))]
+    # It is the selected number, or the one right behind the selection, and not merely one of the same line.
+    assert any(match.end(1) > begin and match.start(1) < max(end, begin + 1) + 8 for match in found), number
 
 
 def test_no_line_takes_long() -> None:

@@ -7,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 
 import as_program  # noqa: F401
 from hands import Hands
@@ -36,6 +35,7 @@ JOURNEYS = {
     "switching": "switch_language switch_theme switch_with_dialogs switch_with_draft",
     "tabbing": "walk_by_tab",
     "tour.places": "tour",
+    "walking": "walk_through_buckets",
 }
 
 
@@ -57,7 +57,6 @@ async def visit(walk: Journey, words: list[str], program: Program) -> int:
 
 if __name__ == "__main__":
     journey_name, *rest = sys.argv[1:]
-    sys.path.append(str(Path(__file__).parents[1]))  # where `support` is
     # An old home brings the language it was left in.
     language = "" if journey_name == "open_old_home" else "en"
     walk = partial(visit, journey(journey_name), rest)

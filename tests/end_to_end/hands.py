@@ -167,11 +167,15 @@ class Hands:
             menu = QApplication.activePopupWidget()
             assert isinstance(menu, QMenu)
             offered = [action for action in menu.actions() if plain(action.text().partition("\t")[0]) == word]
+            if not offered:
+                menu.close()
             assert offered, f"{word} is not among {[action.text() for action in menu.actions()]}"
             submenu = offered[0].menu()
             await self.click(menu, menu.actionGeometry(offered[0]).center())
             if isinstance(submenu, QMenu):
                 await self.until(submenu.isVisible)
+            else:
+                await self.until(lambda: QApplication.activePopupWidget() is not menu)
 
     async def choose_cell(
         self, view: QAbstractItemView, row: int, column: int, *, double: bool = False, right: bool = False
@@ -261,7 +265,7 @@ def plain(words: str) -> str:
     """Without the mark of the access key."""
     if words.endswith(")") and "(&" in words:  # the Chinese way
         return words.rpartition("(&")[0]
-    return words.replace("&", "")
+    return words.replace("&&", "\0").replace("&", "").replace("\0", "&")
 
 
 def _is_wholly_in(widget: QWidget, viewport: QWidget) -> bool:

@@ -113,6 +113,14 @@ class Hands:
         handle = (QApplication.activePopupWidget() or QApplication.activeWindow() or self.window).windowHandle()
         await outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
 
+    async def press_on(
+        self, widget: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    ) -> None:
+        """With the keyboard there."""
+        widget.setFocus()
+        await self.until(widget.hasFocus)
+        await self.press(key, modifiers)
+
     async def type(self, words: str) -> None:
         """Into whatever has the keyboard."""
         target = QApplication.focusWidget()
@@ -149,19 +157,19 @@ class Hands:
         bar = self.window.menuBar()
         first = next(action for action in bar.actions() if plain(action.text()) == words[0])
         await self.click(bar, bar.actionGeometry(first).center())
-        await self._choose_in_menu(*words[1:])
+        await self.choose_in_menu(*words[1:])
 
     async def choose_from(self, button: QWidget, *words: str) -> None:
         """From the menu of a button."""
         await self.open_menu_of(button)
-        await self._choose_in_menu(*words)
+        await self.choose_in_menu(*words)
 
     async def choose_at(self, view: QAbstractItemView, row: int, column: int, *words: str) -> None:
         """From the context menu of a cell."""
         await self.choose_cell(view, row, column, right=True)
-        await self._choose_in_menu(*words)
+        await self.choose_in_menu(*words)
 
-    async def _choose_in_menu(self, *words: str) -> None:
+    async def choose_in_menu(self, *words: str) -> None:
         for word in words:
             await self.until(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
             menu = QApplication.activePopupWidget()

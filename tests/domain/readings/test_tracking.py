@@ -10,7 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from traindeck.domain.errors import InvalidInput
+from traindeck.domain.readings.line_reader import LineReader
 from traindeck.domain.readings.tracking import tracked_number
+from traindeck.services.readings.shipped import progress_patterns
 
 LINE = "[12:01:07] actor 3: reward=-14.25 buffer 81.5% (max 100)"
 
@@ -68,3 +70,12 @@ def test_no_line_takes_long() -> None:
     for line in ("1 " * 2000, "a " * 2000, "9" * 4000, "a 1 b 2 c 3 d 4 " * 250):
         re.search(number.expression, line)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("head", ["2026-05-01 10:30:00 ", "[12:01:07] ", "[rank0]: ", "\x1b[32m12:01:07\x1b[0m ", ""])
+def test_a_number_behind_the_time_or_the_rank_of_a_line_is_read(head: str) -> None:
+    line = f"{head}fill 7.50".replace("\x1b[32m", "").replace("\x1b[0m", "")
+    place = line.index("7.50")
+    reader = LineReader(progress_patterns(), (tracked_number(line, place, place + 4),))
+    facts = reader.facts(f"{head}fill 8.25".encode())
+    assert facts is not None and [value for _, value in facts.tracked] == [8.25]

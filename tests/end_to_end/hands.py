@@ -183,7 +183,7 @@ class Hands:
             if isinstance(submenu, QMenu):
                 await self.until(submenu.isVisible)
             else:
-                await self.until(lambda: QApplication.activePopupWidget() is not menu)
+                await self.until(lambda menu=menu: QApplication.activePopupWidget() is not menu)
 
     async def choose_cell(
         self, view: QAbstractItemView, row: int, column: int, *, double: bool = False, right: bool = False

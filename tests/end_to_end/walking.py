@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+
 from hands import Hands, tell
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit

@@ -107,10 +107,14 @@ async def test_a_log_is_saved_tracked_dragged_over_and_gone_through_by_time(qapp
         run = at.room.log.state.run
         readings = at.room.runs.readings
         assert run is not None and readings is not None
-        await until(lambda: (read := readings.of(run.id)) is not None and read.values.values.get("step reward") == 14.75)
+        await until(
+            lambda: (read := readings.of(run.id)) is not None and read.values.values.get("step reward") == 14.75
+        )
 
 
-async def test_a_drag_beyond_the_edge_scrolls_and_selects_all_that_it_passes(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_drag_beyond_the_edge_scrolls_and_selects_all_that_it_passes(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     lines = [f"line {number}" for number in range(300)]
     async with jobs_window(qapp, tmp_path) as at:
         view = await log_with(at, *lines)
@@ -203,7 +207,7 @@ def place_of(at: JobsWindow, character: int, words: str) -> QPoint:
     view = at.window.panel("log")
     assert isinstance(view, LogView)
     pane = view.pane
-    top, laid = next((top, laid) for top, laid in pane._laid_out() if laid.row.words == words)
+    top = next(top for top, laid in pane._laid_out() if laid.row.words == words)
     x = pane._left + (character + 0.5) * pane.layouts.sign_width - pane.horizontalScrollBar().value()
     return QPoint(int(x), int(top) + pane.layouts.line_height // 2)
 

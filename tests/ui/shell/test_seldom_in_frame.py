@@ -15,7 +15,6 @@ from traindeck.ui.shell.settings_feature import SettingsFeature
 from traindeck.ui.shell.settings_page import SettingsPage
 
 
-
 async def test_arrangements_are_saved_replaced_renamed_and_deleted_by_their_menu(
     qapp: QApplication, tmp_path: Path
 ) -> None:

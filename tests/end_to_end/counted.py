@@ -199,7 +199,8 @@ async def fill_an_empty_bucket(by: Hands, folder: str) -> None:
 async def found_by(hands: Hands, words: str) -> list[str]:
     """What the palette finds, by the pictures of its kinds."""
     await hands.press(Qt.Key.Key_K, _CTRL)
-    palette = await hands.opened(CommandPalette)
+    await hands.until(lambda: hands.visible(CommandPalette))
+    [palette] = hands.visible(CommandPalette)
     await hands.type(words)
     rows = palette.list.model()
     entries = [rows.index(row, 0).data(Qt.ItemDataRole.UserRole) for row in range(rows.rowCount())]

@@ -40,7 +40,7 @@ from traindeck.bootstrap import Program
 from traindeck.ui.logs.log_pane import LogPane
 from traindeck.ui.shell.main_window import MainWindow
 
-STEP_S = 20.0  # given up a little earlier than by those who wait outside, to say what is in sight
+STEP_S = 110.0  # given up a little earlier than by those who wait outside, to say what is in sight
 _LOOK_S = 0.02
 
 Kind = TypeVar("Kind", bound=QWidget)

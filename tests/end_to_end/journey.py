@@ -35,7 +35,7 @@ JOURNEYS = {
     "switching": "switch_language switch_theme switch_with_dialogs switch_with_draft",
     "tabbing": "walk_by_tab",
     "tour.places": "tour",
-    "walking": "walk_through_buckets",
+    "walking": "walk_seldom",
 }
 
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from functools import partial
 
 from hands import Hands, tell
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.storage.data_ports import BytesBody
 from traindeck.ui.kit.dialogs import Question
+from traindeck.ui.shell.command_palette import CommandPalette
 from traindeck.ui.storage.browser_view import BrowserView
 
 _CTRL = Qt.KeyboardModifier.ControlModifier
 
 
-async def walk_through_buckets(hands: Hands) -> None:
-    """Objects are moved and copied by name, deleted ones come back, a bucket is emptied and another deleted."""
+async def walk_seldom(hands: Hands) -> None:
+    """All in one window: its start takes longer than most of what is done in it."""
     await hands.until(hands.window.isActiveWindow)
+    await _ask_everything(hands)
+    await _walk_through_buckets(hands)
+
+
+async def _walk_through_buckets(hands: Hands) -> None:
+    """Objects are moved and copied by name, deleted ones come back, a bucket is emptied and another deleted."""
     core = hands.program.core
     connection = await core.connections.open("lab")
     for bucket in ("walked", "full", "gone"):
@@ -29,7 +38,7 @@ async def walk_through_buckets(hands: Hands) -> None:
         path = ObjectPath(bucket, key)
         await core.planes.run("lab", lambda plane, path=path: plane.put(path, BytesBody(b"words")))
     buckets = hands.panel("buckets")
-    buckets.refresh()
+    hands.program.models.storage.buckets.refresh(None)
     await hands.until(lambda: buckets.model.row_named("obs://walked/").isValid())
     await _open(hands, "walked")
     view = _front(hands)
@@ -56,13 +65,90 @@ async def walk_through_buckets(hands: Hands) -> None:
 
     await hands.choose_cell(buckets.rows, _bucket(hands, "full"), 0)
     await hands.choose("Storage", "Bucket", "Empty bucket…")
-    tell("asked", words=await _confirm(hands, "Delete"))
+    tell("question", words=await _confirm(hands, "Delete"))
     await _until_stored(hands, "full", set())
     await hands.choose_cell(buckets.rows, _bucket(hands, "gone"), 0)
     await hands.choose("Storage", "Bucket", "Delete bucket…")
-    tell("asked", words=await _confirm(hands, "Empty and delete", "gone"))
+    tell("question", words=await _confirm(hands, "Empty and delete", "gone"))
     await hands.until(lambda: not buckets.model.row_named("obs://gone/").isValid())
     tell("removed", buckets=sorted(bucket.name for bucket in await connection.storage.buckets()))
+
+
+async def _ask_everything(hands: Hands) -> None:
+    """Each command that ends in three dots, where it can be done: it opens a dialog, a menu or a page."""
+    core, models = hands.program.core, hands.program.models
+    await (await core.connections.open("lab")).storage.create_bucket("asked")
+    for key in ("file.txt", "folder/inside.txt"):
+        path = ObjectPath("asked", key)
+        await core.planes.run("lab", lambda plane, path=path: plane.put(path, BytesBody(b"words")))
+    models.jobs.sample_run.start()
+    await hands.until(lambda: models.jobs.runs.state.runs and models.jobs.runs.state.runs[0].state.is_over)
+    buckets = hands.panel("buckets")
+    hands.program.models.storage.buckets.refresh(None)
+    await hands.until(lambda: buckets.model.row_named("obs://asked/").isValid())
+
+    async def row_of_tab(name: str) -> None:
+        hands.program.workspace.storage.open_bucket(ObjectPath("asked"))
+        await hands.until(lambda: name in _names(_front(hands)))
+        await hands.choose_cell(_front(hands).table, _row(_front(hands), name), 0)
+
+    async def run() -> None:
+        await hands.choose_cell(hands.panel("runs").rows, 0, 0)
+
+    async def log() -> None:
+        hands.window.show_dock("log")
+        await hands.until(lambda: models.jobs.log.state.is_read and hands.panel("log").pane.isVisible())
+        hands.panel("log").pane.setFocus()
+
+    async def bucket() -> None:
+        await hands.choose_cell(buckets.rows, _bucket(hands, "asked"), 0)
+
+    opened: dict[str, str] = {}
+    for way in (run, log, bucket, partial(row_of_tab, "file.txt"), partial(row_of_tab, "folder")):
+        await way()
+        for command in hands.window.commands.all():
+            if command.plain_title.endswith("…") and command.id not in opened and command.enabled():
+                opened[command.id] = await _opens(hands, command.id)
+                await way()
+    dots = {one.id for one in hands.window.commands.all() if one.plain_title.endswith("…")}
+    tell("opened", opened=opened, never=sorted(dots - set(opened)))
+
+
+async def _opens(hands: Hands, command_id: str) -> str:
+    """What is there after the command was chosen in its menu; it is closed again."""
+    window = hands.window
+    before, front, focused = window.open_tabs(), window.current_tab(), hands.focused()
+    action = window.menus.actions[command_id]
+    QTimer.singleShot(0, action.trigger)
+
+    def seen() -> str:
+        if (dialog := hands.dialog()) is not None:
+            return type(dialog).__name__
+        if isinstance(QApplication.activePopupWidget(), QMenu):
+            return "menu"
+        if hands.visible(CommandPalette):
+            return "palette"
+        if isinstance(hands.focused(), QLineEdit) and hands.focused() is not focused:
+            return "field"
+        return "page" if (window.open_tabs(), window.current_tab()) != (before, front) else ""
+
+    with suppress(AssertionError):
+        await hands.until(seen, 10.0)
+    what = seen()
+    while (popup := QApplication.activePopupWidget()) is not None:
+        popup.close()
+        await asyncio.sleep(0)
+    while (dialog := hands.dialog()) is not None:
+        dialog.reject()
+        await asyncio.sleep(0)
+    if hands.visible(CommandPalette):
+        await hands.press(Qt.Key.Key_Escape)
+        await hands.until(lambda: not hands.visible(CommandPalette))
+    for key in window.open_tabs():
+        if key not in before:
+            window.close_tab(key)
+    await _in_front(hands)
+    return what
 
 
 async def _open(hands: Hands, bucket: str) -> None:

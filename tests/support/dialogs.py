@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from support.waiting import until
 
-Kind = TypeVar("Kind", bound=QDialog)
+Kind = TypeVar("Kind", bound=QWidget)
 
 
 def visible_dialogs(inside: QWidget, kind: type[Kind]) -> list[Kind]:

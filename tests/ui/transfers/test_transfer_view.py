@@ -226,9 +226,9 @@ async def test_the_rate_is_limited_from_the_panel(tmp_path: Path, theme: Theme, 
         assert (transfers.rate_limit, view.rate.text()) == (5_000_000, "At most 5 MB/s")
         offered["Another limit…"].trigger()
         dialog = await visible_dialog(view.window(), QInputDialog)
-        dialog.setDoubleValue(2.5)
-        dialog.accept()
-        assert view.rate.text() == "At most 2.5 MB/s"
+        qtbot.keyClicks(dialog.focusWidget(), "2.5")
+        qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
+        assert not dialog.isVisible() and view.rate.text() == "At most 2.5 MB/s"
         view.rate.menu().aboutToShow.emit()
         checked = [action.text() for action in view.rate.menu().actions() if action.isChecked()]
         assert checked == ["2.5 MB/s"]

@@ -1,4 +1,4 @@
-"""Imported before all else: what the program does before it loads its window."""
+"""Imported before all else: what the program does before it loads its window, and where `support` is."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ async def fill_an_empty_bucket(by: Hands, folder: str) -> None:
     await hands.until(lambda: view.send_folder.isVisible() and view.browser.rows.shown.below)
     await hands.click(view.send_folder)
     hands.count += 1
-    await hands.until(lambda: hands.window.findChildren(QFileDialog))
+    await hands.opened(QFileDialog)
     await hands.until(lambda: isinstance(hands.focused(), QLineEdit) and hands.focused().window().isModal())
     await hands.type(folder)
     await hands.accept()
@@ -199,7 +199,8 @@ async def fill_an_empty_bucket(by: Hands, folder: str) -> None:
 async def found_by(hands: Hands, words: str) -> list[str]:
     """What the palette finds, by the pictures of its kinds."""
     await hands.press(Qt.Key.Key_K, _CTRL)
-    palette = hands.window.findChildren(CommandPalette)[-1]
+    await hands.until(lambda: hands.visible(CommandPalette))
+    [palette] = hands.visible(CommandPalette)
     await hands.type(words)
     rows = palette.list.model()
     entries = [rows.index(row, 0).data(Qt.ItemDataRole.UserRole) for row in range(rows.rowCount())]

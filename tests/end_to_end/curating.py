@@ -45,8 +45,7 @@ async def look_and_make_smaller(hands: Hands, folder: str, pictures: str) -> Non
     _keep(hands, pictures, "look")
 
     await hands.click(report.mini)
-    await hands.until(lambda: hands.window.findChild(MiniDialog) is not None)
-    dialog = hands.window.findChild(MiniDialog)
+    dialog = await hands.opened(MiniDialog)
     dialog.per_class.setValue(3)
     await hands.click(dialog.look)
     await hands.until(lambda: dialog.form.state.stage is MiniStage.SHOWN)
@@ -60,8 +59,7 @@ async def look_and_make_smaller(hands: Hands, folder: str, pictures: str) -> Non
 
     hands.window.tabs.setCurrentWidget(view)
     commands.run("dataset.mini")
-    await hands.until(lambda: hands.window.findChild(MiniDialog) is not None)
-    again = hands.window.findChild(MiniDialog)
+    again = await hands.opened(MiniDialog)
     from_folder = again.source.text()
     _keep(hands, pictures, "mini")
     await hands.click(again.close_button)

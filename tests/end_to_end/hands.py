@@ -7,9 +7,9 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
-from outside import outside_of_tasks
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDockWidget,
+    QFileDialog,
     QHeaderView,
     QLabel,
     QLineEdit,
@@ -33,6 +34,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from end_to_end.outside import outside_of_tasks
 from support.awaited import Awaited
 from traindeck.bootstrap import Program
 from traindeck.ui.logs.log_pane import LogPane
@@ -110,6 +112,14 @@ class Hands:
         handle = (QApplication.activePopupWidget() or QApplication.activeWindow() or self.window).windowHandle()
         await outside_of_tasks(lambda: QTest.keyClick(handle, key, modifiers))
 
+    async def press_on(
+        self, widget: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    ) -> None:
+        """With the keyboard there."""
+        widget.setFocus()
+        await self.until(widget.hasFocus)
+        await self.press(key, modifiers)
+
     async def type(self, words: str) -> None:
         """Into whatever has the keyboard."""
         target = QApplication.focusWidget()
@@ -146,24 +156,78 @@ class Hands:
         bar = self.window.menuBar()
         first = next(action for action in bar.actions() if plain(action.text()) == words[0])
         await self.click(bar, bar.actionGeometry(first).center())
-        for word in words[1:]:
+        await self.choose_in_menu(*words[1:])
+
+    async def choose_from(self, button: QWidget, *words: str) -> None:
+        """From the menu of a button."""
+        await self.open_menu_of(button)
+        await self.choose_in_menu(*words)
+
+    async def choose_at(self, view: QAbstractItemView, row: int, column: int, *words: str) -> None:
+        """From the context menu of a cell."""
+        await self.choose_cell(view, row, column, right=True)
+        await self.choose_in_menu(*words)
+
+    async def choose_in_menu(self, *words: str) -> None:
+        for word in words:
             await self.until(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
             menu = QApplication.activePopupWidget()
             assert isinstance(menu, QMenu)
             offered = [action for action in menu.actions() if plain(action.text().partition("\t")[0]) == word]
+            if not offered:
+                menu.close()
             assert offered, f"{word} is not among {[action.text() for action in menu.actions()]}"
             submenu = offered[0].menu()
             await self.click(menu, menu.actionGeometry(offered[0]).center())
             if isinstance(submenu, QMenu):
                 await self.until(submenu.isVisible)
+            else:
+                await self.until(lambda menu=menu: QApplication.activePopupWidget() is not menu)
 
-    async def choose_cell(self, view: QAbstractItemView, row: int, column: int, *, double: bool = False) -> None:
+    async def choose_cell(
+        self, view: QAbstractItemView, row: int, column: int, *, double: bool = False, right: bool = False
+    ) -> None:
         view.scrollTo(view.model().index(row, column))
         place = view.visualRect(view.model().index(row, column))
         assert place.isValid(), f"no cell {row}, {column}"
-        await self.click(view.viewport(), QPoint(place.left() + 6, place.center().y()), double=double)
+        await self.click(view.viewport(), QPoint(place.left() + 6, place.center().y()), double=double, right=right)
+
+    async def answer(self, title: str, words: str, *, closes: bool = True) -> None:
+        """Type into the line that the dialog asks for, and press Return."""
+        dialog = await self.dialog_saying(title)
+        await self.until(lambda: isinstance(self.focused(), QLineEdit) and self.focused().window() is dialog)
+        await self.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        await self.type(words)
+        await self.press(Qt.Key.Key_Return)
+        await self.until(lambda: dialog not in self.dialogs())
+        if closes:
+            await self.all_closed()
+
+    async def choose_path(self, path: Path) -> None:
+        """Type it into the dialog that asks for a file or a folder, and press Return."""
+        dialog = await self.opened(QFileDialog)
+        await self.until(lambda: isinstance(self.focused(), QLineEdit) and self.focused().window() is dialog)
+        await self.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        await self.type(str(path))
+        # Only pressed: Return closes the dialog before the key is let go of.
+        await outside_of_tasks(lambda: QTest.keyPress(self.focused(), Qt.Key.Key_Return))
+        await self.until(lambda: dialog not in self.dialogs())
+
+    async def all_closed(self) -> None:
+        """No dialog is open; the window gets the keyboard, as a window manager would give it."""
+        await self.until(lambda: self.dialog() is None)
+        await self.until(lambda: self.window.isActiveWindow() or self.window.activateWindow())
 
     # looking
+
+    async def opened(self, kind: KindOf[Kind]) -> Kind:
+        """The dialog of this kind that is visible and has the keyboard."""
+
+        def seen() -> list[Kind]:
+            return [one for one in self.dialogs() if isinstance(one, kind) and one.isActiveWindow()]
+
+        await self.until(seen)
+        return seen()[0]
 
     def focused(self) -> QWidget:
         return QApplication.focusWidget() or self.window
@@ -180,10 +244,13 @@ class Hands:
         return next(iter(self.dialogs()), None)
 
     async def dialog_saying(self, words: str) -> QDialog:
-        await self.until(lambda: self.dialog() is not None and words in self.texts(self.dialog()))
-        dialog = self.dialog()
-        assert dialog is not None
-        return dialog
+        def saying() -> list[QDialog]:
+            found = [one for one in self.dialogs() if words in self.texts(one)]
+            # The words of a dialog are also found in the one over which it opened.
+            return [one for one in found if not any(other.parent() is one for other in found)]
+
+        await self.until(saying)
+        return saying()[0]
 
     def visible(self, kind: KindOf[Kind], inside: QWidget | None = None) -> list[Kind]:
         return [one for one in (inside or self.window).findChildren(kind) if one.isVisible()]
@@ -205,7 +272,7 @@ def plain(words: str) -> str:
     """Without the mark of the access key."""
     if words.endswith(")") and "(&" in words:  # the Chinese way
         return words.rpartition("(&")[0]
-    return words.replace("&", "")
+    return words.replace("&&", "\0").replace("&", "").replace("\0", "&")
 
 
 def _is_wholly_in(widget: QWidget, viewport: QWidget) -> bool:

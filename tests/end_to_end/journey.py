@@ -35,6 +35,7 @@ JOURNEYS = {
     "switching": "switch_language switch_theme switch_with_dialogs switch_with_draft",
     "tabbing": "walk_by_tab",
     "tour.places": "tour",
+    "walking": "walk_seldom",
 }
 
 

@@ -30,9 +30,14 @@ async def read_the_menus(hands: Hands) -> None:
         await asyncio.sleep(0)
         on_sheet = _on_sheet(window)
         await asyncio.sleep(0)  # the window answers between them
-        in_bar = {action.objectName().removeprefix("action.") for action in _actions(window.menuBar())}
+        in_bar = {
+            action.objectName().removeprefix("action."): plain(action.text()) for action in _actions(window.menuBar())
+        }
+        tips = {
+            action.objectName().removeprefix("action."): action.toolTip() for action in window.menus.toolbar.actions()
+        }
         tell(
-            "menus", commands=commands, menus=_entries(window.menuBar()), in_bar=sorted(in_bar),
+            "menus", commands=commands, menus=_entries(window.menuBar()), in_bar=in_bar, tips=tips,
             in_palette=_in_palette(window.commands), on_sheet=on_sheet,
         )  # fmt: skip
         hands.program.models.preferences.choose_language("zh_CN" if language == "en" else "en")

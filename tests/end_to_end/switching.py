@@ -58,9 +58,9 @@ async def switch_with_dialogs(hands: Hands, folder: str) -> None:
         settings.list.setCurrentRow(row)
     await hands.until(settings.isActiveWindow)
     program.models.storage.removals.remove("lab", [place.bucket], program.workspace.shell.confirm_loss)
-    await hands.until(lambda: settings.findChildren(Question))
-    tell("asked", over=settings.findChildren(Question)[0].parent() is settings)
-    settings.findChildren(Question)[0].reject()
+    question = await hands.opened(Question)
+    tell("asked", over=question.parent() is settings)
+    question.reject()
     await hands.until(lambda: not settings.findChildren(Question))
     program.models.preferences.choose_language("zh_CN")
     await hands.until(lambda: "视图" in hands.texts())
@@ -76,8 +76,7 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
     program.workspace.storage.open_bucket(place)
     await hands.until(lambda: hands.window.findChildren(BrowserView))
     hands.window.commands.run("object.sync")
-    await hands.until(lambda: hands.window.findChildren(SyncDialog))
-    sync = hands.window.findChildren(SyncDialog)[0]
+    sync = await hands.opened(SyncDialog)
     sync.folder.setText(folder)
     sync.compare.setCurrentIndex(2)
     sync.delete.setChecked(True)
@@ -89,9 +88,9 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
     page.table.pairs.setData(page.table.pairs.index(0, 0), "team")
     await hands.until(settings.has_changes)
     program.models.preferences.choose_language("zh_CN")
-    await hands.until(lambda: settings.findChildren(Question))
-    tell("asked", words=hands.texts(settings.findChildren(Question)[0]))
-    settings.findChildren(Question)[0].reject()
+    question = await hands.opened(Question)
+    tell("asked", words=hands.texts(question))
+    question.reject()
     await hands.until(hands.window.notice_bar.isVisible)
     tell(
         "waits",
@@ -103,15 +102,14 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
     program.models.preferences.choose_language("en")
     await hands.until(lambda: not hands.window.notice_bar.isVisible())
     program.models.preferences.choose_language("zh_CN")
-    await hands.until(lambda: settings.findChildren(Question))
-    settings.findChildren(Question)[0].reject()
+    question = await hands.opened(Question)
+    question.reject()
     await hands.until(hands.window.notice_bar.isVisible)
     settings.reject()
-    await hands.until(lambda: settings.findChildren(Question))
-    await hands.click(hands.button("Discard", settings.findChildren(Question)[0]))
+    question = await hands.opened(Question)
+    await hands.click(hands.button("Discard", question))
     await hands.until(lambda: "视图" in hands.texts())
-    await hands.until(lambda: hands.window.findChildren(SyncDialog))
-    again = hands.window.findChildren(SyncDialog)[0]
+    again = await hands.opened(SyncDialog)
     tell(
         "after",
         words=hands.texts(),
@@ -125,8 +123,7 @@ async def switch_with_draft(hands: Hands, folder: str) -> None:
 async def plan_sync(hands: Hands, view: BrowserView, folder: str) -> SyncDialog:
     view.came.emit()  # the one that is meant
     hands.window.commands.run("object.sync")
-    await hands.until(lambda: hands.window.findChildren(SyncDialog))
-    dialog: SyncDialog = hands.window.findChildren(SyncDialog)[-1]
+    dialog: SyncDialog = await hands.opened(SyncDialog)
     dialog.folder.setText(folder)
     await hands.click(dialog.look)
     await hands.until(dialog.begin.isEnabled)

@@ -18,6 +18,8 @@ _OF_ROWS = {
     *("transfer.cancel", "transfer.remove", "transfer.clear", "event.show", "run.pin", "view.close_others"),
 }
 
+_ON_TOOLBAR = {"job.new", "run.again", "run.stop", "run.log", "view.palette", "account.connect"}
+
 
 def check(told: dict[str, Any], language: str) -> None:
     commands, menus = told["commands"], told["menus"]
@@ -28,6 +30,10 @@ def check(told: dict[str, Any], language: str) -> None:
     assert every - set(told["in_bar"]) == set(), "each can be chosen in the menu bar"
     assert every - set(told["in_palette"]) == set(), "each is found by its name"
     assert {one["id"] for one in commands if one["keys"]} - set(told["on_sheet"]) == set()
+    shown = [words for entries in menus.values() for words in entries]
+    assert not {words.replace("&", "") for words in shown} & every, "an entry says what it does, not what it is called"
+    assert set(told["tips"]) - {""} == _ON_TOOLBAR and all(told["tips"][one] for one in _ON_TOOLBAR)
+    assert {"account.connect", "account.lab", "run.billing"} <= every, "the card of a failure leads there"
     over = {
         kind: {one["id"] for one in commands if f"objects.{kind}" in one["contexts"]}
         for kind in ("file", "folder", "several", "bucket", "nothing")

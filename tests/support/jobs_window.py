@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit, QPu
 from support.folder_cloud import FolderCloud, code_folder, digits_spec
 from support.form_bench import billing_of, form_parts, prepare_data
 from support.panel_bench import light_theme
+from support.read_runs import reading_feed
 from support.waiting import until
 from traindeck.domain.jobs.job import LogChunk, Run
 from traindeck.domain.readings.tracking import TrackedNumber
@@ -124,15 +125,11 @@ class JobsWindow:
         button.click()
 
 
-def _track_nothing(run: Run, number: TrackedNumber) -> None:
-    raise AssertionError(f"nobody tracks {number} of {run.id} here")
-
-
 @asynccontextmanager
 async def jobs_window(
-    qapp: QApplication, folder: Path, before: Callable[[FolderCloud], Any] | None = None
+    qapp: QApplication, folder: Path, before: Callable[[FolderCloud], Any] | None = None, *, reads: bool = False
 ) -> AsyncIterator[JobsWindow]:
-    """`before`: what is in the cloud when the window opens."""
+    """`before`: what is in the cloud when the window opens; `reads`: logs are read for progress and failures."""
     async with FolderCloud(folder) as cloud:
         code = code_folder(folder / "code")
         prepare_data(cloud)
@@ -142,6 +139,12 @@ async def jobs_window(
         billing = billing_of(cloud)
         form = JobForm(cloud.choices, cloud.profiles, cloud.disk, cloud.scope, code, read_prices=billing.table)
         runs = cloud.run_list()
+        readings = reading_feed(cloud, runs) if reads else None
+
+        def track(run: Run, number: TrackedNumber) -> None:
+            assert readings is not None, f"no log is read here to track {number}"
+            readings.track(run, number)
+
         parts = form_parts(cloud, form, journal=notices.journal, runs=lambda: runs.state.runs)
         log = LogFeed(cloud.logs, cloud.watch, cloud.disk, cloud.scope)
         sample = SampleProject(
@@ -163,7 +166,7 @@ async def jobs_window(
             storage: Any = _Buckets()
             jobs = JobsFeature(shell, room, storage)
             rules = RuleNews(cloud.rules(), notices.journal, cloud.scope)
-            logs = LogFeature(shell, log, jobs.show_code, rules, _track_nothing)
+            logs = LogFeature(shell, log, jobs.show_code, rules, track)
             features = (
                 jobs,
                 logs,
@@ -185,6 +188,8 @@ async def jobs_window(
             finally:
                 shell.dispose()
                 rules.close()
+                if readings is not None:
+                    readings.close()
                 runs.close()
                 log.close()
 

@@ -25,23 +25,29 @@ def write_log(cloud: FolderCloud, run: Run, content: bytes, task: str = "worker-
     cloud.logs.grew.tell(run.id)
 
 
+def reading_feed(cloud: FolderCloud, model: RunList) -> ReadingFeed:
+    """The list of runs reads logs from now on, until the feed is closed."""
+    tracked = TrackedNumbers(cloud.paths.tracked_numbers)
+    readings = RunReadings(cloud.logs, LogExplaining(cloud.logs, cloud.disk), tracked, cloud.disk)
+    feed = model.readings = ReadingFeed(
+        readings,
+        RunPhases(cloud.connections, cloud.disk, cloud.paths.run_phases),
+        RunCurves(cloud.logs, cloud.disk, cloud.paths.run_curve),
+        RunResources(cloud.connections),
+        cloud.watch,
+        model,
+        cloud.scope,
+    )
+    return feed
+
+
 @asynccontextmanager
 async def read_runs(folder: Path, *runs: Run) -> AsyncIterator[tuple[FolderCloud, RunList, ReadingFeed]]:
     async with FolderCloud(folder) as cloud:
         for run in runs:
             await cloud.records.add(run)
         model = cloud.run_list()
-        tracked = TrackedNumbers(cloud.paths.tracked_numbers)
-        readings = RunReadings(cloud.logs, LogExplaining(cloud.logs, cloud.disk), tracked, cloud.disk)
-        feed = model.readings = ReadingFeed(
-            readings,
-            RunPhases(cloud.connections, cloud.disk, cloud.paths.run_phases),
-            RunCurves(cloud.logs, cloud.disk, cloud.paths.run_curve),
-            RunResources(cloud.connections),
-            cloud.watch,
-            model,
-            cloud.scope,
-        )
+        feed = reading_feed(cloud, model)
         try:
             yield cloud, model, feed
         finally:

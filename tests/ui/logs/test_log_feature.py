@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QPoint, QRectF, Qt, QUrl, Slot
@@ -11,9 +12,12 @@ from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMenu
 
 from end_to_end.outside import outside_of_tasks
 from support.folder_cloud import digits_spec
+from support.hands_here import HandsHere
 from support.jobs_window import JobsWindow, jobs_window, log_with
 from support.waiting import until
+from traindeck.domain.jobs.job import LogChunk, RunState
 from traindeck.ui.jobs.runs.run_page_view import RunPageView
+from traindeck.ui.logs.log_view import LogView
 from traindeck.ui.shell.feature import Feature, Shell
 from traindeck.viewmodels.logs.log_appearance import Bookmark
 from traindeck.viewmodels.shell.journal import Subject, Topic
@@ -81,6 +85,84 @@ async def test_commands_act_on_the_log_that_is_shown(qapp: QApplication, tmp_pat
         menu.close()
 
 
+async def test_a_log_is_saved_tracked_dragged_over_and_gone_through_by_time(qapp: QApplication, tmp_path: Path) -> None:
+    lines = [f"2026-05-01 10:{minute:02}:00 step {minute} reward={minute / 4:.2f}" for minute in range(60)]
+    async with jobs_window(qapp, tmp_path, reads=True) as at:
+        view = await log_with(at, *lines)
+        hands, pane = HandsHere(at.window), view.pane
+        await hands.choose_from(view.more, "Go to time…")
+        await hands.answer("Go to time", "10:30")
+        await hands.until(lambda: pane.selected_words() == lines[30])
+        await hands.choose_from(view.more, "Save the log as…")
+        await hands.choose_path(tmp_path / "all.log")
+        await hands.until((tmp_path / "all.log").exists)
+        assert (tmp_path / "all.log").read_text("utf-8").splitlines() == lines
+
+        row = next(row for row in pane.rows_in_sight() if row.words == lines[30])
+        await hands.click(pane.viewport(), place_of(at, row.words.index("7.50") + 1, row.words), double=True)
+        await hands.until(lambda: "7.50" in pane.selected_words() or "7" in pane.selected_words())
+        await hands.click(pane.viewport(), place_of(at, row.words.index("7.50") + 1, row.words), right=True)
+        await hands.choose_in_menu("Track this number")
+        await hands.until(lambda: "“step reward” is among the curves of the run now." in view.said.text())
+        run = at.room.log.state.run
+        readings = at.room.runs.readings
+        assert run is not None and readings is not None
+        await until(
+            lambda: (read := readings.of(run.id)) is not None and read.values.values.get("step reward") == 14.75
+        )
+
+
+async def test_a_drag_beyond_the_edge_scrolls_and_selects_all_that_it_passes(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    lines = [f"line {number}" for number in range(300)]
+    async with jobs_window(qapp, tmp_path) as at:
+        view = await log_with(at, *lines)
+        hands, pane = HandsHere(at.window), view.pane
+        await hands.press_on(pane, Qt.Key.Key_Home)
+        await hands.until(lambda: pane.top_number == 0 and pane.is_settled)
+        viewport, handle = pane.viewport(), at.window.windowHandle()
+        begin, below = place_of(at, 5, "line 2"), QPoint(200, viewport.height() + 200)
+        left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        await outside_of_tasks(lambda: QTest.mousePress(handle, left, none, viewport.mapTo(at.window, begin)))
+        for place in (begin + QPoint(0, 20), below):
+            await outside_of_tasks(lambda place=place: QTest.mouseMove(viewport, place))
+        await hands.until(lambda: pane.is_at_end and "line 299" in pane.selected_words())
+        await outside_of_tasks(lambda: QTest.mouseRelease(viewport, left, none, below))
+        assert pane.selected_words().startswith("2\nline 3\n") and pane.selected_words().count("\n") == 297
+
+
+async def test_all_workers_are_followed_in_one_log(qapp: QApplication, tmp_path: Path) -> None:
+    async with jobs_window(qapp, tmp_path) as at:
+        view = await log_with(at, "first of 0")
+        run = at.room.log.state.run
+        assert run is not None
+        await at.cloud.records.change(run.id, tasks=("worker-0", "worker-1"))
+        at.cloud.watch.tell(await at.cloud.records.get(run.id))
+        await until(lambda: view.tasks.count() == 3 and view.tasks.isVisible())
+        hands, sizes = HandsHere(at.window), [11, 0]
+
+        async def write(worker: int, words: str) -> None:
+            content = f"{words}\n".encode()
+            sizes[worker] += len(content)
+            await at.cloud.logs.take(run.id, f"worker-{worker}", LogChunk(content, sizes[worker]))
+
+        await write(1, "first of 1")
+        await hands.click(view.tasks, view.tasks.tabRect(2).center())
+        await hands.until(lambda: shown(view) == ["worker-0 │ first of 0", "worker-1 │ first of 1"])
+        for number in range(120):
+            await write(number % 2, f"step {number}")
+        await hands.until(lambda: "worker-1 │ step 119" in shown(view) and view.pane.is_at_end)
+        at.cloud.watch.tell(replace(await at.cloud.records.get(run.id), state=RunState.COMPLETED))
+        await write(1, "last of 1")
+        await hands.until(lambda: "worker-1 │ last of 1" in shown(view))
+        assert at.room.log.state.size_bytes == sum(sizes)
+
+
+def shown(view: LogView) -> list[str]:
+    return [row.words for row in view.pane.rows_in_sight()]
+
+
 async def test_a_click_on_a_message_opens_the_code_of_the_run(qapp: QApplication, tmp_path: Path) -> None:
     async with jobs_window(qapp, tmp_path) as at:
         boot = digits_spec().boot
@@ -118,6 +200,16 @@ async def test_a_click_on_an_obs_path_opens_the_place(qapp: QApplication, tmp_pa
         await outside_of_tasks(lambda: QTest.mouseMove(pane.viewport(), place + QPoint(60, 0)))
         QTest.mouseRelease(pane.viewport(), Qt.MouseButton.LeftButton, pos=place + QPoint(60, 0))
         assert len(asked) == 1 and pane.selected_words()
+
+
+def place_of(at: JobsWindow, character: int, words: str) -> QPoint:
+    """In the middle of this character of a row that is visible."""
+    view = at.window.panel("log")
+    assert isinstance(view, LogView)
+    pane = view.pane
+    top = next(top for top, laid in pane._laid_out() if laid.row.words == words)
+    x = pane._left + (character + 0.5) * pane.layouts.sign_width - pane.horizontalScrollBar().value()
+    return QPoint(int(x), int(top) + pane.layouts.line_height // 2)
 
 
 class Jumps(Feature):

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from support import planted
+from support.dialogs import visible_dialog
 from support.frame_bench import ICONS, PressedSample
 from support.qt_support import press, until
 from support.waiting import fail_with
@@ -50,8 +51,7 @@ async def test_a_question_gives_the_answer_by_name(qapp: QApplication, qtbot: Qt
     parent.show()
     answers = (AnswerButton("stop", "Stop both", "danger"), AnswerButton("leave", "Leave them", "primary"))
     asking = asyncio.create_task(asked(parent, "Stop 2 jobs?", "They bill.", *answers))
-    await until(lambda: parent.findChildren(Question))
-    question = parent.findChildren(Question)[0]
+    question = await visible_dialog(parent, Question)
     await until(question.isVisible)
     if choice == CANCEL:
         press(question, Qt.Key.Key_Escape)

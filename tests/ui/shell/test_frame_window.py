@@ -19,6 +19,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QLineEdit, QMenu, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from support.dialogs import visible_dialogs
 from support.frame_bench import Frame, PressedSample, active_frame, frame, framed, texts_cut
 from support.qt_support import Stalls, until
 from support.waiting import fail_with
@@ -306,14 +307,14 @@ async def test_our_mistakes_open_one_dialog_not_many(qapp: QApplication, qtbot: 
         at.window.show()
         for number in range(3):
             at.notices.report(f"task {number}", Unexpected(f"KeyError: {number}"))
-        dialogs = at.window.findChildren(ErrorReport)
+        dialogs = visible_dialogs(at.window, ErrorReport)
         assert len(dialogs) == 1
         qtbot.mouseClick(dialogs[0].copy, Qt.MouseButton.LeftButton)
         assert "KeyError: 0" in qapp.clipboard().text()
         dialogs[0].reject()
         at.notices.report("task 4", Unexpected("KeyError: 4"))
-        await until(lambda: len(at.window.findChildren(ErrorReport)) == 1)
-        at.window.findChildren(ErrorReport)[0].reject()
+        await until(lambda: len(visible_dialogs(at.window, ErrorReport)) == 1)
+        visible_dialogs(at.window, ErrorReport)[0].reject()
 
 
 def a_run(run_id: str, profile: str, state: RunState = RunState.RUNNING) -> Run:

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPlainTextEdit, QWidget
 
+from support.dialogs import visible_dialogs
 from support.frame_bench import Frame, active_frame, texts_cut
 from support.qt_support import press, until
 from traindeck.domain.texts import text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 async def palette_of(at: Frame) -> CommandPalette:
     at.commands.run("view.palette")
-    palette = at.window.findChildren(CommandPalette)[-1]
+    palette = visible_dialogs(at.window, CommandPalette)[-1]
     await until(palette.typed.hasFocus)
     return palette
 
@@ -73,7 +74,7 @@ async def test_the_palette_takes_what_is_typed_and_gives_the_focus_back(
         at.window.show_dock("form")
         before = QApplication.focusWidget()
         qtbot.keyClick(before, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-        [palette] = at.window.findChildren(CommandPalette)
+        [palette] = visible_dialogs(at.window, CommandPalette)
         assert QApplication.focusWidget() is palette.typed, "at once: nothing of the window system is in between"
         assert not palette.isWindow()
         qtbot.keyClicks(QApplication.focusWidget(), "theme dark")
@@ -119,7 +120,7 @@ async def test_a_dialog_beside_the_window_does_not_lie_over_the_palette(
         at.window.activateWindow()
         await until(at.window.isActiveWindow)
         at.commands.run("view.palette")
-        [palette] = dialog.findChildren(CommandPalette)
+        [palette] = visible_dialogs(dialog, CommandPalette)
         await until(palette.typed.hasFocus)
         qtbot.keyClicks(palette.typed, "theme dark")
         press(palette.typed, Qt.Key.Key_Return)
@@ -214,7 +215,7 @@ async def test_the_sheet_has_every_key_once_by_menu_and_is_searched(
         speak(language)
     async with active_frame(qapp, tmp_path) as at:
         at.commands.run("help.shortcuts")
-        [sheet] = at.window.findChildren(ShortcutSheet)
+        [sheet] = visible_dialogs(at.window, ShortcutSheet)
         wanted = [command for command in at.commands.all() if command.shortcut]
         assert all(command.menu for command in wanted)
         assert len(sheet.lines) == len(wanted)

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from support.dialogs import visible_dialog
 from support.frame_bench import frame, texts_cut
 from support.planted import found_in
 from support.qt_support import until
@@ -78,11 +79,9 @@ async def test_what_is_saved_is_what_was_shown(qapp: QApplication, qtbot: QtBot,
 
             window.window.report_problem = opened
             window.notices.report("a task", Unexpected(f"KeyError: {AK}"))
-            mistake = window.window.findChild(ErrorReport)
-            assert mistake is not None
+            mistake = await visible_dialog(window.window, ErrorReport)
             qtbot.mouseClick(mistake.more, Qt.MouseButton.LeftButton)
-            dialog = window.window.findChild(ProblemReportDialog)
-            assert dialog is not None
+            dialog = await visible_dialog(window.window, ProblemReportDialog)
             await until(dialog.save.isEnabled)
             qtbot.keyClicks(dialog.note, f"it broke {SK}")
             expected = [
@@ -100,9 +99,8 @@ async def test_what_is_saved_is_what_was_shown(qapp: QApplication, qtbot: QtBot,
             dialog.files.item(expected.index("settings.json")).setCheckState(Qt.CheckState.Unchecked)
             assert not dialog.folder.isEnabled()
             qtbot.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
-            await until(lambda: window.window.findChild(QFileDialog) is not None)
             place = tmp_path / "out.zip"
-            chooser = window.window.findChild(QFileDialog)
+            chooser = await visible_dialog(window.window, QFileDialog)
             chooser.findChild(QLineEdit).setText(str(place))
             chooser.accept()
             await until(dialog.folder.isEnabled)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidge
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
+from support.dialogs import visible_dialog
 from support.frame_bench import BOTTOM, ICONS, LEFT
 from support.qt_support import until
 from support.waiting import PATIENT_S, fail_with
@@ -189,8 +190,7 @@ async def test_who_asks_after_the_window_gave_way_is_heard_in_the_next_one(qapp:
     """A drop is planned while the language changes; its question comes when the old window is gone."""
 
     async def question_in(window: MainWindow) -> Question:
-        await until(lambda: window.findChildren(Question))
-        return window.findChildren(Question)[0]
+        return await visible_dialog(window, Question)
 
     async with TaskScope(fail_with) as scope:
         theme, state = Theme(qapp, ICONS, "light"), WindowState(tmp_path / "window.json")
@@ -214,9 +214,7 @@ async def test_who_asks_after_the_window_gave_way_is_heard_in_the_next_one(qapp:
             asked_line(old.window, "Rename", "New name", "Rename", "a", lambda _: None),
         ):
             later = asyncio.ensure_future(asking)
-            await until(lambda: [one for one in fresh.window.findChildren(QDialog) if one.isVisible()])
-            for dialog in fresh.window.findChildren(QDialog):
-                dialog.reject()
+            (await visible_dialog(fresh.window, QDialog)).reject()
             assert await later in (False, "", None, CANCEL)
         fresh.dispose()
         await until(lambda: not isValid(fresh.window))

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
+from support.dialogs import visible_dialog
 from support.folder_cloud import FolderCloud, offline
 from support.list_host import ListHost, plain
 from support.panel_bench import TableBench, User, drop, following, light_theme
@@ -354,8 +355,7 @@ async def test_a_folder_is_verified_against_one_of_this_computer(tmp_path: Path,
         for chosen, place in ((["data"], DATA), (["data", "more"], BUCKET), ([], BUCKET), (["a.bin"], BUCKET)):
             on.select(*chosen)
             command.run()
-            await until(lambda: on.view.findChild(QFileDialog) is not None)
-            dialog = on.view.findChild(QFileDialog)
+            dialog = await visible_dialog(on.view, QFileDialog)
             dialog.filesSelected.emit([str(tmp_path)])
             assert begun[-1] == Order(
                 Kind.CHECK, "lab", str(tmp_path), str(place.as_folder()), Rules(has_ignore_files=True)
@@ -373,8 +373,7 @@ async def test_a_folder_of_the_bucket_is_packed_into_one_beside_it(tmp_path: Pat
         for chosen, offered in ((["data"], "obs://bucket/data-shards/"), ([], "")):
             on.select(*chosen)
             command.run()
-            await until(lambda: on.view.findChild(PackDialog) is not None)
-            dialog = on.view.findChild(PackDialog)
+            dialog = await visible_dialog(on.view, PackDialog)
             assert dialog.target.text() == offered
             for typed in ("obs://bucket/data/in", "B", ""):
                 dialog.target.setText(typed)

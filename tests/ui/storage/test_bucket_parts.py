@@ -61,7 +61,7 @@ def open_dialog(kind: type[Kind]) -> Kind | None:
 
 
 def _empty(tree: BucketTree, user: User, profile: str, bucket: ObjectPath) -> None:
-    tree.remove([bucket], user, profile)
+    tree.empty(bucket, user, profile)
 
 
 async def dialog_of(kind: type[Kind]) -> Kind:

@@ -15,6 +15,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 
+from support.dialogs import visible_dialog
 from support.folder_cloud import FolderCloud
 from support.list_host import ListHost
 from support.panel_bench import User, light_theme
@@ -323,8 +324,7 @@ async def test_versions_are_saved_brought_back_and_deleted(
         assert page.download.isEnabled() and not page.restore.isEnabled()
         page.table.selectRow(1)
         at.click(page.download)
-        await until(lambda: bool(page.findChildren(QFileDialog)))
-        chooser = page.findChildren(QFileDialog)[0]
+        chooser = await visible_dialog(page, QFileDialog)
         chooser.setDirectory(str(tmp_path))
         assert chooser.selectedFiles() == [str(tmp_path / "b.bin")]
         chooser.accept()

@@ -158,6 +158,18 @@ async def test_closing_asks_for_what_is_not_saved(tmp_path: Path, theme: Theme, 
         assert on.stored == "x" + BEFORE
 
 
+async def test_what_was_typed_can_be_discarded_when_meant(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
+    async with bench(tmp_path, theme, qtbot) as on:
+        qtbot.keyClicks(on.dialog.text, "mine ")
+        qtbot.keyClick(on.dialog.text, Qt.Key.Key_Escape)
+        await until(lambda: "discard" in on.offered())
+        qtbot.mouseClick(on.dialog.answers["back"], Qt.MouseButton.LeftButton)
+        assert on.dialog.isVisible() and on.dialog.words.startswith("mine ")
+        qtbot.keyClick(on.dialog.text, Qt.Key.Key_Escape)
+        qtbot.mouseClick(on.dialog.answers["discard"], Qt.MouseButton.LeftButton)
+        assert not on.dialog.isVisible() and on.stored == BEFORE
+
+
 async def test_a_letter_the_encoding_lacks_can_be_saved_in_utf_8(tmp_path: Path, theme: Theme, qtbot: QtBot) -> None:
     async with FolderCloud(tmp_path) as cloud:
         await cloud.storage.put("na\u00efve \u00ff\n".encode("latin-1"), PATH)

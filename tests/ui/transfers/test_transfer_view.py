@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QInputDialog
 
+from support.dialogs import visible_dialog
 from support.folder_cloud import FolderCloud, code_folder, offline
 from support.panel_bench import ShownTransfers, User, light_theme
 from support.waiting import until
@@ -224,10 +225,10 @@ async def test_the_rate_is_limited_from_the_panel(tmp_path: Path, theme: Theme, 
         offered["5 MB/s"].trigger()
         assert (transfers.rate_limit, view.rate.text()) == (5_000_000, "At most 5 MB/s")
         offered["Another limit…"].trigger()
-        dialog = view.window().findChild(QInputDialog)
-        dialog.setDoubleValue(2.5)
-        dialog.accept()
-        assert view.rate.text() == "At most 2.5 MB/s"
+        dialog = await visible_dialog(view.window(), QInputDialog)
+        qtbot.keyClicks(dialog.focusWidget(), "2.5")
+        qtbot.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
+        assert not dialog.isVisible() and view.rate.text() == "At most 2.5 MB/s"
         view.rate.menu().aboutToShow.emit()
         checked = [action.text() for action in view.rate.menu().actions() if action.isChecked()]
         assert checked == ["2.5 MB/s"]
@@ -246,8 +247,8 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         await until(lambda: bool(transfers.state.rows) and transfers.state.live == 0)
         view.table.selectRow(0)
         qtbot.keyClick(view.table, Qt.Key.Key_Return)
-        dialog = view.findChild(TransferFilesDialog)
-        assert dialog is not None and dialog.filter.currentText() == "Problems only"
+        dialog = await visible_dialog(view, TransferFilesDialog)
+        assert dialog.filter.currentText() == "Problems only"
         await until(lambda: dialog.model.rowCount() == 1)
         shown = [str(dialog.model.index(0, column).data()) for column in range(5)]
         assert shown[:4] == ["Transfer failed", "", "data.txt", "6 B"] and shown[4]
@@ -281,7 +282,7 @@ async def test_the_list_of_files_begins_with_the_problems_and_is_copied(
         assert view.model.index(0, TransferTableModel.FILES).data() == "1 differs · 1 verified"
         view.table.selectRow(0)
         view.list.click()
-        dialog = view.findChildren(TransferFilesDialog)[-1]
+        dialog = await visible_dialog(view, TransferFilesDialog)
         await until(lambda: dialog.model.rowCount() == 1)
         assert dialog.model.index(0, FilesModel.RESULT).data() == "Different"
         dialog.reject()
@@ -332,8 +333,8 @@ async def test_a_million_files_come_as_somebody_scrolls(
         transfers, view = opened(cloud, theme, qtbot, cast("Any", million))
         view.table.selectRow(0)
         qtbot.mouseClick(view.list, Qt.MouseButton.LeftButton)
-        dialog = view.findChild(TransferFilesDialog)
-        assert dialog is not None and dialog.filter.currentText() == "All files"
+        dialog = await visible_dialog(view, TransferFilesDialog)
+        assert dialog.filter.currentText() == "All files"
         await until(lambda: dialog.model.rowCount() == PAGE)
         assert million.asked == 1
         for pages in range(2, 12):

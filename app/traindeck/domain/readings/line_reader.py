@@ -83,9 +83,9 @@ class LineReader:
             self._take_heading(words)
             return None
         found = LineFacts()
+        self._track(words, found)  # as the line is shown, with its time
         words = self._rank(self._stamp(words, found), found)
         low = words.lower()
-        self._track(words, found)
         bar_at = self._own_ways(words, low, found)
         first = self._values(words, low, found)
         self._beside(words, low, min(bar_at, first), found)

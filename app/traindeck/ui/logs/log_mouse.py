@@ -21,6 +21,8 @@ class LogMouse:
 
     def __init__(self, pane: LogPane) -> None:
         self._pane = pane
+        self._at = QPoint()
+        """Where the mouse was last dragged to."""
         self._dragging = QTimer(pane, interval=_DRAG_MS)
         self._dragging.timeout.connect(self._drag_on)
 
@@ -44,6 +46,7 @@ class LogMouse:
             shape = Qt.CursorShape.PointingHandCursor if can_be_opened else Qt.CursorShape.IBeamCursor
             pane.viewport().setCursor(shape)
         elif event.buttons() & Qt.MouseButton.LeftButton and pane.selection.anchor is not None:
+            self._at = point
             self._extend_to(point)
             is_outside = not pane.viewport().rect().contains(point)
             if is_outside != self._dragging.isActive():
@@ -72,8 +75,7 @@ class LogMouse:
         return next((link for link in links_in(row.words) if link.begin <= place < link.end), None)
 
     def _drag_on(self) -> None:
-        pane = self._pane
-        at = pane.viewport().mapFromGlobal(pane.cursor().pos())
+        pane, at = self._pane, self._at
         beyond = at.y() if at.y() < 0 else max(0, at.y() - pane.viewport().height())
         if beyond:
             pane.scroll_by(int(beyond / pane.layouts.line_height) or (1 if beyond > 0 else -1))

@@ -152,7 +152,7 @@ class StorageFeature(Feature):
         self.shell.show_dock("transfers")
 
     def _empty(self, profile: str, bucket: ObjectPath) -> None:
-        self._room.buckets.remove([bucket], self.shell.confirm, profile)
+        self._room.buckets.empty(bucket, self.shell.confirm, profile)
 
     def _account_changed(self) -> None:
         self._room.buckets.use_profile(self._accounts.current)

@@ -160,6 +160,10 @@ class BucketTree(Stateful):
         """Count what would be deleted below buckets, ask, and delete."""
         self.deleting.remove(profile or self.state.profile, [path for path in paths if not path.is_bucket], confirm)
 
+    def empty(self, bucket: ObjectPath, confirm: Confirm, profile: str) -> None:
+        """Delete the objects of a bucket after asking; the bucket stays."""
+        self.deleting.remove(profile, [bucket], confirm)
+
     async def _list(self, folder: Folder) -> None:
         again = self.level(folder).is_known
         fresh: list[ObjectEntry] = []

@@ -294,6 +294,7 @@ def test_a_file_that_changes_once_is_read_again(store: Path, code: Path) -> None
 
 def test_a_folder_that_is_being_deleted_is_never_frozen_in_part(store: Path, code: Path, calls: BlockingCalls) -> None:
     """Whatever has gone by then: all of it is kept, or nothing."""
+    frozen = []
     for gone_at in (1, 5, 12, 18, 20, 21, 30):
         for number in range(20):
             (code / f"f{number}.py").write_text(f"{number}", encoding="utf-8")
@@ -308,5 +309,8 @@ def test_a_folder_that_is_being_deleted_is_never_frozen_in_part(store: Path, cod
             bundle = CodeBundles(store, calls)._freeze(code, "f5.py", (), CodeLimits(), claim, Meanwhile(delete))
         except AppError:
             continue
+        frozen.append(gone_at)
         # Either as it was before, or as it is after; never something in between.
         assert len(bundle.files) == len(list(code.iterdir())) or gone_at > 20
+    assert {21, 30} <= set(frozen), "files that go after all were read do not stop it"
+    assert not {5, 12} & set(frozen), "files that go while others are read do"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 
+from support.dialogs import visible_dialog
 from support.folder_cloud import digits_spec
 from support.form_window import bench
 from support.waiting import until
@@ -31,8 +32,7 @@ async def test_the_code_is_listed_and_a_click_leaves_out_and_takes_in(
         on.parts.code.look()
         await until(lambda: on.page.code.text() == "2 files, 21 B, 1 left out")
         qtbot.mouseClick(on.page.code, Qt.MouseButton.LeftButton)
-        dialog = on.view.findChild(CodeTreeDialog)
-        assert dialog is not None
+        dialog = await visible_dialog(on.view, CodeTreeDialog)
         model = dialog.model
 
         def node(*path: str) -> Any:

@@ -268,6 +268,8 @@ class JobFormView(QWidget):
                 return
         if (field := self.page.field_at(bare)) is None:
             return
+        if not field.isVisibleTo(self.page):
+            field = self.page.start_field  # it counts only where the job is started in another way
         field.editor.setFocus()
         if row:
             self.page.go_to_row(bare, row)

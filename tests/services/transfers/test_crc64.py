@@ -177,18 +177,16 @@ async def test_without_an_echo_the_md5_of_a_part_is_the_proof(
         assert len(proxy.parts) == 8
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [(400, "InvalidRequest"), (400, "InvalidArgument"), (501, "NotImplemented")],
-)
-async def test_a_service_that_refuses_the_header_gets_the_md5(
-    lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path, refusal: tuple[int, str]
+@pytest.mark.parametrize("method", ["PUT", "POST"])
+@pytest.mark.parametrize("refusal", [(400, "InvalidRequest"), (400, "InvalidArgument"), (501, "NotImplemented")])
+async def test_a_service_that_refuses_the_header_is_asked_without_it(
+    lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path, refusal: tuple[int, str], method: str
 ) -> None:
     content = random_bytes(2 * MIB)
     local = tree(tmp_path / "data", {"big": content})
 
     async def refused(request: Request) -> bytes | None:
-        if proxy.prefix + NAME not in request.headers:
+        if request.method != method or proxy.prefix + NAME not in request.headers:
             return None
         return _error(*refusal)
 
@@ -196,6 +194,7 @@ async def test_a_service_that_refuses_the_header_gets_the_md5(
         proxy.before = refused
         row = await done(engine, upload(local, bucket))
         assert row.is_verified, row.error
+        assert all(one.status == 200 for one in proxy.parts) is (method == "POST")
     assert in_bucket(lab, below(bucket, "big")) == content
 
 

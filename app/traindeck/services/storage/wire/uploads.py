@@ -191,6 +191,12 @@ class MultipartUploads(Objects):
             answer = await self.account.ask(request, fine=fine, read=read)
         except ServiceTrouble as error:
             trouble = error
+        except (InvalidInput, NotOffered):
+            if crc64 is None:
+                raise
+            # It may know the header of parts only, and all of them are proved.
+            bare_parts = [replace(part, crc64=None) for part in parts]
+            return await self.finish_upload(target, upload_id, bare_parts, only_new=only_new)
         else:
             if answer.content is not None:
                 self._check_whole(answer, answer.content, parts, target)

@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from shiboken6 import isValid
 
 from traindeck.domain.texts import Text, text
 from traindeck.ui.kit.context_menu import context_menu
@@ -75,7 +76,8 @@ class ActiveList(QObject):
 
         def forget() -> None:
             self._views = [other for other in self._views if other is not view]
-            self.changed.emit()
+            if isValid(self):  # the program may be ending
+                self.changed.emit()
 
         view.destroyed.connect(forget)
         view.came.connect(partial(self._use, view))

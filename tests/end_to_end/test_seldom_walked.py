@@ -44,7 +44,7 @@ def test_seldom_used_commands_open_and_do_what_they_say(home: Path) -> None:
     with WindowProcess(home, "walk_seldom") as window:
         wanted = {name: what for what, names in _OPENED.items() for name in names.split()}
         opened = [window.told("opened") for _ in wanted]
-        assert {one["id"]: one["what"] for one in opened} == wanted
+        assert {one["id"]: one["shown"] for one in opened} == wanted
         never = window.told("all opened")["never"]
         assert never == ["account.change", "account.remove", "run.stop", "view.arrangement.manage"]
 

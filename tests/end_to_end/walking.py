@@ -109,7 +109,7 @@ async def _ask_everything(hands: Hands) -> None:
         for command in hands.window.commands.all():
             if command.plain_title.endswith("…") and command.id not in opened and command.enabled():
                 opened[command.id] = await _opens(hands, command.id)
-                tell("opened", id=command.id, what=opened[command.id])
+                tell("opened", id=command.id, shown=opened[command.id])
                 await way()
     dots = {one.id for one in hands.window.commands.all() if one.plain_title.endswith("…")}
     tell("all opened", never=sorted(dots - set(opened)))

@@ -42,9 +42,11 @@ _OPENED = {
 def test_seldom_used_commands_open_and_do_what_they_say(home: Path) -> None:
     shorten_the_sample(home, 1)
     with WindowProcess(home, "walk_seldom") as window:
-        told = window.told("opened")
-        assert told["opened"] == {name: what for what, names in _OPENED.items() for name in names.split()}
-        assert told["never"] == ["account.change", "account.remove", "run.stop", "view.arrangement.manage"]
+        wanted = {name: what for what, names in _OPENED.items() for name in names.split()}
+        opened = [window.told("opened") for _ in wanted]
+        assert {one["id"]: one["shown"] for one in opened} == wanted
+        never = window.told("all opened")["never"]
+        assert never == ["account.change", "account.remove", "run.stop", "view.arrangement.manage"]
 
         moved = window.told("moved")
         assert moved["walked"] == ["b.txt", "c.txt", "sub/a.txt", "sub/d.txt"]

@@ -109,9 +109,10 @@ async def _ask_everything(hands: Hands) -> None:
         for command in hands.window.commands.all():
             if command.plain_title.endswith("…") and command.id not in opened and command.enabled():
                 opened[command.id] = await _opens(hands, command.id)
+                tell("opened", id=command.id, shown=opened[command.id])
                 await way()
     dots = {one.id for one in hands.window.commands.all() if one.plain_title.endswith("…")}
-    tell("opened", opened=opened, never=sorted(dots - set(opened)))
+    tell("all opened", never=sorted(dots - set(opened)))
 
 
 async def _opens(hands: Hands, command_id: str) -> str:
@@ -133,7 +134,7 @@ async def _opens(hands: Hands, command_id: str) -> str:
         return "page" if (window.open_tabs(), window.current_tab()) != (before, front) else ""
 
     with suppress(AssertionError):
-        await hands.until(seen, 10.0)
+        await hands.until(seen, 60.0)
     what = seen()
     while (popup := QApplication.activePopupWidget()) is not None:
         popup.close()
@@ -174,7 +175,7 @@ async def _confirm(hands: Hands, button: str, typed: str = "") -> str:
     await hands.until(lambda: isinstance(hands.dialog(), Question))
     question = hands.dialog()
     assert isinstance(question, Question)
-    words = hands.texts(question)
+    words: str = hands.texts(question)
     if typed:
         await hands.fill(question.typed, typed)
     await hands.click(hands.button(button, question))

@@ -24,6 +24,7 @@ from traindeck.domain.jobs.run_query import Metric
 from traindeck.ui.jobs.form.checks_dialog import ChecksDialog
 from traindeck.ui.jobs.form.template_dialogs import TemplatesDialog
 from traindeck.ui.jobs.runs.run_page_view import RunPageView
+from traindeck.ui.logs.log_view import LogView
 from traindeck.viewmodels.jobs.runs.run_page import CODE, CURVES, SUB_PAGES
 
 NOW = datetime.now(UTC)
@@ -139,6 +140,7 @@ async def test_each_button_of_a_failure_leads_to_what_mends_it(qapp: QApplicatio
         await hands.until(card.isVisible)
         await hands.click(card.proof)
         log = on.window.panel("log")
+        assert isinstance(log, LogView)
         await hands.until(lambda: "RuntimeError" in log.pane.selected_words() or log.pane.top_number > 0)
         await hands.click(hands.button("Change Running parameters", card))
         table = on.job.fields["parameters"].editor

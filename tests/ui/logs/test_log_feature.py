@@ -137,8 +137,8 @@ async def test_all_workers_are_followed_in_one_log(qapp: QApplication, tmp_path:
         view = await log_with(at, "first of 0")
         run = at.room.log.state.run
         assert run is not None
-        await at.cloud.records.change(run.id, tasks=("worker-0", "worker-1"))
-        at.cloud.watch.tell(await at.cloud.records.get(run.id))
+        run = await at.cloud.records.change(run.id, tasks=("worker-0", "worker-1"))
+        at.cloud.watch.tell(run)
         await until(lambda: view.tasks.count() == 3 and view.tasks.isVisible())
         hands, sizes = HandsHere(at.window), [11, 0]
 
@@ -153,7 +153,7 @@ async def test_all_workers_are_followed_in_one_log(qapp: QApplication, tmp_path:
         for number in range(120):
             await write(number % 2, f"step {number}")
         await hands.until(lambda: "worker-1 │ step 119" in shown(view) and view.pane.is_at_end)
-        at.cloud.watch.tell(replace(await at.cloud.records.get(run.id), state=RunState.COMPLETED))
+        at.cloud.watch.tell(replace(run, state=RunState.COMPLETED))
         await write(1, "last of 1")
         await hands.until(lambda: "worker-1 │ last of 1" in shown(view))
         assert at.room.log.state.size_bytes == sum(sizes)

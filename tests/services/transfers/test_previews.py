@@ -155,3 +155,25 @@ async def test_an_empty_source_is_called_empty(shelf: ObjectShelf, home: Path, t
         row = await done(engine, download(there(), tree(here, {"a": b"a"}), compare=CompareBy.MD5, delete=True))
         assert isinstance(row.error, NotFound) and "is empty" in row.error.sentence()
     assert set(content_of(here)) == {"a"}
+
+
+async def test_a_plan_that_is_ready_is_never_shown_without_its_deletions(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    """Else it could be confirmed without a question."""
+    here = fill(tmp_path / "here", {"a": b"a"})
+    shelf.keep(there("to/gone"), b"x")
+    seen: list[tuple[TransferState, int]] = []
+    async with working(home, shelf) as engine:
+        whole = engine.journal.open_again
+
+        async def open_again(*given: Any) -> object:
+            seen.append((engine.rows()[0].state, engine.rows()[0].removals))
+            return await whole(*given)
+
+        engine.journal.open_again = open_again
+        number = await engine.add(
+            upload(here, there("to/"), compare=CompareBy.MD5, delete=True), needs_confirmation=True
+        )
+        await engine.planned(number)
+    assert seen == [(TransferState.READY, 1)]

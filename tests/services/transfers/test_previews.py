@@ -31,6 +31,8 @@ from traindeck.domain.transfers.orders import CompareBy, Kind, Links, Order
 from traindeck.domain.transfers.records import Action, ItemState, TransferState
 from traindeck.services.transfers.engine import TransferEngine
 
+Shown = tuple[str, Action, ItemState]
+
 RULES = "*.log\nkept/\n"
 _NAMES = st.sampled_from(
     ["a", "b.txt", "d/a", "d/b.log", "d/e/c", "kept/x", "odd%3A", "odd:", "z.log", ".traindeckignore", "~"]
@@ -43,10 +45,10 @@ def fill(folder: Path, files: dict[str, bytes]) -> Path:
     return tree(folder, files)
 
 
-async def shown_and_done(engine: TransferEngine, order: Order) -> tuple[set[object], set[object]] | None:
+async def shown_and_done(engine: TransferEngine, order: Order) -> tuple[set[Shown], set[Shown]] | None:
     """What a preview shows to be done, left and failing, and what became of it; None: both refuse it."""
 
-    async def found(number: int) -> set[object]:
+    async def found(number: int) -> set[Shown]:
         open_or_done = {ItemState.QUEUED: ItemState.DONE}
         items = await all_items(engine, number)
         return {(item.key, item.action, open_or_done.get(item.state, item.state)) for item in items}

@@ -49,8 +49,8 @@ def rule(system: System) -> Iterator[None]:
     """The names of another system: what it cannot hold is written as it would be there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sides, "HERE", system)
-        patch.setattr(sides, "system_of", lambda _: replace(sides.HERE))
-        patch.setattr(sides, "system_beside", lambda _: replace(sides.HERE))
+        patch.setattr(sides, "system_of", lambda _: system)
+        patch.setattr(sides, "system_beside", lambda _: system)
         yield
 
 

@@ -77,7 +77,7 @@ async def test_a_copy_in_parts_whose_end_was_lost_is_whole_at_last(
 ) -> None:
     content = bytes(range(256)) * (MIB // 256) * 3 + b"end"
     shelf.keep(there("in/big"), content)
-    finish, lost = shelf.finish_upload, []
+    finish, lost = shelf.finish_upload, list[str]()
 
     async def losing(target: Any, upload_id: str, parts: Any, **more: Any) -> object:
         if not lost:

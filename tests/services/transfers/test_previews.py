@@ -31,6 +31,8 @@ from traindeck.domain.transfers.orders import CompareBy, Kind, Links, Order
 from traindeck.domain.transfers.records import Action, ItemState, TransferState
 from traindeck.services.transfers.engine import TransferEngine
 
+Shown = tuple[str, Action, ItemState]
+
 RULES = "*.log\nkept/\n"
 _NAMES = st.sampled_from(
     ["a", "b.txt", "d/a", "d/b.log", "d/e/c", "kept/x", "odd%3A", "odd:", "z.log", ".traindeckignore", "~"]
@@ -43,10 +45,10 @@ def fill(folder: Path, files: dict[str, bytes]) -> Path:
     return tree(folder, files)
 
 
-async def shown_and_done(engine: TransferEngine, order: Order) -> tuple[set[object], set[object]] | None:
+async def shown_and_done(engine: TransferEngine, order: Order) -> tuple[set[Shown], set[Shown]] | None:
     """What a preview shows to be done, left and failing, and what became of it; None: both refuse it."""
 
-    async def found(number: int) -> set[object]:
+    async def found(number: int) -> set[Shown]:
         open_or_done = {ItemState.QUEUED: ItemState.DONE}
         items = await all_items(engine, number)
         return {(item.key, item.action, open_or_done.get(item.state, item.state)) for item in items}
@@ -155,3 +157,25 @@ async def test_an_empty_source_is_called_empty(shelf: ObjectShelf, home: Path, t
         row = await done(engine, download(there(), tree(here, {"a": b"a"}), compare=CompareBy.MD5, delete=True))
         assert isinstance(row.error, NotFound) and "is empty" in row.error.sentence()
     assert set(content_of(here)) == {"a"}
+
+
+async def test_a_plan_that_is_ready_is_never_shown_without_its_deletions(
+    shelf: ObjectShelf, home: Path, tmp_path: Path
+) -> None:
+    """Else it could be confirmed without a question."""
+    here = fill(tmp_path / "here", {"a": b"a"})
+    shelf.keep(there("to/gone"), b"x")
+    seen: list[tuple[TransferState, int]] = []
+    async with working(home, shelf) as engine:
+        whole = engine.journal.open_again
+
+        async def open_again(*given: Any) -> object:
+            seen.append((engine.rows()[0].state, engine.rows()[0].removals))
+            return await whole(*given)
+
+        engine.journal.open_again = open_again
+        number = await engine.add(
+            upload(here, there("to/"), compare=CompareBy.MD5, delete=True), needs_confirmation=True
+        )
+        await engine.planned(number)
+    assert seen == [(TransferState.READY, 1)]

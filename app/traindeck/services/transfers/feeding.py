@@ -59,8 +59,11 @@ async def _plan(active: ActiveTransfer) -> None:
         outline = await _outline(active)
     finally:
         active.is_planning = False
-    if active.record.order.rules.delete and (outline.has_gaps or await _has_failed(active)):
+    # Counted first: a plan that is shown without its deletions could be confirmed without a question.
+    await active.count_again()
+    if active.record.order.rules.delete and (outline.has_gaps or active.failed_files):
         await _keep_what_would_be_deleted(active)  # so that a preview shows it, too
+        await active.count_again()
     active.went_well()
     state = TransferState.READY if active.wants_yes else TransferState.RUNNING
     await active.change(is_planned=True, root=outline.root, has_gaps=outline.has_gaps, state=state)
@@ -116,10 +119,6 @@ async def _move(active: ActiveTransfer) -> None:
     if active.kind is Kind.PACK and not active.failed_files:
         await _describe(active)
     await _remove(active)
-
-
-async def _has_failed(active: ActiveTransfer) -> bool:
-    return bool(await active.engine.journal.items(active.id, [ItemState.FAILED], most=1))
 
 
 async def _keep_what_would_be_deleted(active: ActiveTransfer) -> None:

@@ -78,6 +78,7 @@ QT_PLUGINS = {
 }
 # What pytest says when it has found no test.
 NO_TESTS = 5
+INTERRUPTED = 2
 
 PIP_HINTS = (
     ("No space left|Errno 28|not enough space", "The disk is full: make room, then start again."),
@@ -550,9 +551,11 @@ def test(environment: Environment, arguments: "list[str]", install_system: bool)
     status = run_beside(test_command(python, everything, rest), check_commands(python, rest))
     if not everything or "-m" in rest:
         return status
-    both = {status, run_beside(timed_command(python, rest), [])}
-    # A part of the tests may have none of one kind.
-    return max(both - {NO_TESTS} if 0 in both else both)
+    if status == INTERRUPTED:
+        return status
+    # A part of the tests may have none of one kind. A process that a signal ended has a negative status.
+    both = [status, run_beside(timed_command(python, rest), [])]
+    return next((one for one in both if one not in (0, NO_TESTS)), min(both))
 
 
 def run_beside(tests: "list[str]", checks: "list[list[str]]") -> int:

@@ -8,6 +8,13 @@ import subprocess
 from pathlib import Path
 
 
+def _link(source: Path | str, target: Path | str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
 class LinkedTree:
     def __init__(self, project: Path, folder: Path) -> None:
         self.project, self.folder = project, folder
@@ -15,11 +22,11 @@ class LinkedTree:
         names = subprocess.run(listed, cwd=project, check=True, stdout=subprocess.PIPE).stdout.decode().split("\0")
         for name in filter(None, names):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            os.link(project / name, folder / name)
+            _link(project / name, folder / name)
         for path in (project / "resources" / "translations").glob("*.mo"):
-            os.link(path, folder / path.relative_to(project))
+            _link(path, folder / path.relative_to(project))
         # The sources are named there by a relative path: the copy of the environment runs the copy of the sources.
-        shutil.copytree(project / ".venv", folder / ".venv", symlinks=True, copy_function=os.link)
+        shutil.copytree(project / ".venv", folder / ".venv", symlinks=True, copy_function=_link)
         self.python = folder / ".venv" / "bin" / "python"
 
     def write(self, name: Path, content: bytes) -> None:
@@ -29,7 +36,7 @@ class LinkedTree:
 
     def restore(self, name: Path) -> None:
         (self.folder / name).unlink(missing_ok=True)
-        os.link(self.project / name, self.folder / name)
+        _link(self.project / name, self.folder / name)
 
     def run(self, arguments: list[str], limit_s: float) -> int | None:
         """Run pytest there; None if it did not end in time."""

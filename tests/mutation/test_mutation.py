@@ -20,6 +20,7 @@ NUMBER = int(os.environ.get("MUTATION_NUMBER", "200"))
 SEED = os.environ.get("MUTATION_SEED", "1")
 LEAST_FOUND = 0.9
 MOST_S = 240.0
+FAILED, NOT_IMPORTED, TIMED_OUT = 1, 2, None
 SOURCE = b"""\
 def price(hours, rate, free=False):
     '''Return what it costs.'''
@@ -76,7 +77,9 @@ def _is_found(fault: Fault, reached: Reached, trees: SimpleQueue[LinkedTree]) ->
     try:
         tree.write(fault.path, fault.put_into((tree.project / fault.path).read_bytes()))
         (tree.folder / "chosen.txt").write_text("\n".join(tests), encoding="utf-8")
-        return tree.run(["-x", "-n0", "@chosen.txt"], 60 + 3 * reached.seconds_of(tests)) != 0
+        status = tree.run(["-x", "-n0", "-m", "not timed", "@chosen.txt"], 60 + 3 * reached.seconds_of(tests))
+        # A program that hangs or cannot be imported would be noticed, too; other ends say nothing of the fault.
+        return status in (FAILED, NOT_IMPORTED, TIMED_OUT)
     finally:
         tree.restore(fault.path)
         trees.put(tree)

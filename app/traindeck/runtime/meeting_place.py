@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -41,7 +42,13 @@ def has_window(home: Path) -> bool:
     place = meeting_place(home)
     if sys.platform == "win32":
         return any(pipe.name == place for pipe in Path("//./pipe/").iterdir())
-    return Path(place).exists()
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.settimeout(1)
+        try:
+            asked.connect(place)
+        except OSError:
+            return False  # the socket of a window that was killed stays
+        return True
 
 
 def is_somebody_there(home: Path) -> bool:

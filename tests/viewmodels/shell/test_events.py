@@ -164,22 +164,21 @@ async def test_a_failure_waits_for_its_cause_and_never_for_long(tmp_path: Path) 
 
 async def test_the_end_of_a_run_that_no_window_saw_is_told_once_at_the_next_start(tmp_path: Path) -> None:
     """It ended while the window was closed, or the program was killed while it waited for the cause of a failure."""
-    now, days_ago = datetime.now(UTC), datetime.now(UTC) - timedelta(days=3)
+    now, days_ago = datetime.now(UTC), datetime.now(UTC) - timedelta(days=10)
     untold = replace(a_run(RunState.FAILED, "Exit code 1"), ended=now)
     elsewhere = replace(untold, id="r2", name="bert-2")  # which a command followed to its end
     listed = replace(a_run(RunState.COMPLETED), id="r3", name="bert-3", ended=now)  # which “job ls” saw first
     old = replace(listed, id="r4", name="bert-4", created=days_ago, ended=days_ago)
-    followed_before = replace(old, id="r5", name="bert-5")
+    on_friday = replace(listed, id="r5", name="bert-5", ended=now - timedelta(days=3))
     not_sent = replace(untold, id="r6", name="bert-6", state=RunState.NOT_SENT)  # the command said so
     with closing(BlockingCalls(1, "records")) as calls:
         records = RunStore(RecordsFile(tmp_path / "records.db", tmp_path / "runs"), calls)
         with closing(records):
             await records.open()
-            for run in (untold, elsewhere, listed, old, followed_before, not_sent):
+            for run in (untold, elsewhere, listed, old, on_friday, not_sent):
                 await records.add(run)
             async with start(tmp_path) as killed:
                 killed.runs.tell(a_run(RunState.RUNNING))
-                killed.runs.tell(replace(followed_before, state=RunState.RUNNING))
                 await killed.told()
                 await killed.store.add([event_of(state_notice(elsewhere), now)], 100)
             first = ["“bert-3” (run 3): Completed", "“bert-5” (run 5): Completed", "“bert” (run 1): Failed"]

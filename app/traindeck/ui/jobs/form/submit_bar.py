@@ -81,13 +81,14 @@ class SubmitBar(QWidget):
         before = QApplication.focusWidget()
         self.submit.setEnabled(state.stage is None)
         if state.stage is not None and not self._is_sending:
-            self._focused = (before, QApplication.focusWidget())
+            # A disabled button passes the focus on: only then is it to come back here.
+            self._focused = (QApplication.focusWidget(),) if before is self.submit else ()
         self._is_sending = state.stage is not None
         self.submit.setText(say(sending.submit_words))
 
     def _on_asked(self) -> None:
-        """The button takes the focus only where it was left: what is typed elsewhere by now must not submit."""
-        if QApplication.focusWidget() in (None, *self._focused):
+        """The button takes the focus back only if it had it: what is typed elsewhere must not submit."""
+        if QApplication.focusWidget() in self._focused:
             self.submit.setFocus()
 
     def _on_submit(self) -> None:

@@ -266,9 +266,7 @@ class RunPageView(QWidget):
         bad = self.page.reading.values.not_finite if self.page.reading is not None else None
         failure = self.page.reading.failure if self.page.reading is not None else None
         if not words and bad is not None and failure is None:
-            role, words = "error", say("● {name} is not a number any more.", name=bad.name)
-            if run.state.is_over:
-                words = say("● The last {name} is {value}.", name=bad.name, value=number_words(bad.value))
+            role, words = "error", say("● The last {name} is {value}.", name=bad.name, value=number_words(bad.value))
         # Its card says it, where that is in sight; “exit code 1” helps nobody.
         has_card = failure is not None and SUB_PAGES[self.tabs.currentIndex()] == OVERVIEW
         if not words and failure is not None and not has_card:

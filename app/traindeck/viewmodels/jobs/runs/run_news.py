@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_RECENT = timedelta(days=1)
 _LONG_AGO = timedelta(days=7)
 _KINDS = {
     SystemNotice.RUN_FINISHED: NewsKind.DONE,
@@ -59,10 +58,7 @@ class RunNews:
         self._stop_listening()
 
     async def catch_up(self, records: RunStore, events: EventStore) -> None:
-        """Tell of runs that ended while no window was open, or while it looked for the cause of a failure.
-
-        Of those that ended earlier than yesterday only if a window followed them: others were seen by commands alone.
-        """
+        """Announce runs that ended while no window was open, or while it looked for the cause of a failure."""
         now = utc_now()
         try:
             ended = [run for run in await records.since(now - _LONG_AGO) if run.state.is_over]
@@ -71,9 +67,8 @@ class RunNews:
             log.warning("looking for what was not told: %s %s", error, error.detail)
             return
         for run in reversed(ended):
-            followed = any(mark.startswith(f"{_name(run)} ") for mark in told)
-            is_recent = run.state is not RunState.NOT_SENT and now - (run.ended or run.created) < _RECENT
-            if (followed or is_recent) and state_notice(run).mark not in told:
+            is_recent = now - (run.ended or run.created) < _LONG_AGO
+            if is_recent and run.state is not RunState.NOT_SENT and state_notice(run).mark not in told:
                 self._on_run(run)
 
     def flush(self) -> None:

@@ -396,7 +396,7 @@ async def test_jobs_of_several_accounts_and_regions_have_each_their_stop(
         qtbot.mouseClick(again.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
         qtbot.mouseClick(again.stop, Qt.MouseButton.LeftButton)
         on.press(await on.dialog(Question), "Stop")
-        selected = on.cloud.others["work", "cn-north-4"].jobs
+        selected = on.cloud.others["home", "cn-north-4"].jobs
         await until(lambda: [job.phase for job in selected.values()] == ["Terminated"])
         assert not on.cloud.reported
 

@@ -57,4 +57,4 @@ def test_seldom_used_commands_open_and_do_what_they_say(home: Path) -> None:
         buckets = set(window.told("removed")["buckets"])
         assert {"walked", "full"} <= buckets and "gone" not in buckets
         # How soon each answers is measured by the tour, where nothing else has the processor.
-        window.must_be_well(longest_stall_ms=1000)
+        window.must_be_well(longest_stall_ms=60_000)

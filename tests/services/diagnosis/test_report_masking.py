@@ -22,11 +22,15 @@ HIDDEN = [
     f"X-Auth-Token: {S}", f"x-obs-security-token={S}", f"Set-Cookie: a={S}; path=/", f"Proxy-Authorization: Basic {S}",
     f'{{"password": "{S}"}}', f'answer 200: {{"auth": {{"x": 1, "y": "{S}"}}, "n": 1}}', f"'authorization': '{S}'",
     f'"secretAccessKey": "{S}"', f"password={S}", f"password = {S}", f"OS_PASSWORD={S}", f"sk:{S}",
+    f"https://u:{S}#x@host/b", f"https://u:x#{S}@host", f"https://u:{S}?x@host", f"https://u:x?{S}@host",
+    f"https://u:{S}#@x?y@host", f"https://u:{S}://x@host", f"https://u:12#{S}@h", f"https://u:x@{S}#y@h",
+    f"https://{S}#x@host", f"https://h/http://u:{S}@h", f"u:{S}#x@host:443", f"https://u:a?b@h&token={S}",
     f"settings.proxy=http://u:{S}@proxy:3128", f"a=1&token={S}&b=2",
 ]  # fmt: skip
 SHOWN = [
     "http://host:8080/a@b: took 12:30", "12:30:01 INFO key 3 of 7", "obs://bucket/a=b/c", "pip 23.2 (python 3.11)",
     "https://obs.cn-north-4.myhuaweicloud.com:443/b?prefix=a%2F&max-keys=1000", "monkey: see", "loss: 0.25", "a@b.c",
+    "https://host:443/b?mail=a@b&n=1", "https://host/b?mail=a@b", "C:/x@y", "git@host:me/a.git",
     "Traceback (most recent call last):", '  File "/x/y.py", line 3, in z', "", "   ",
 ]  # fmt: skip
 

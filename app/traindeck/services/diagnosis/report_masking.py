@@ -17,6 +17,8 @@ _OPENS = {
 _OF_KEYS = {"access", "secret", "api", "private", "session"}
 _WORDS = re.compile("[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 _PIECES = re.compile(r"(\s+)")
+_PARAMETERS = re.compile("([?&])")
+_HOST_ENDS = re.compile("[/?#]")
 _AROUND = "\"'`()[]{}<>,;“”‘’"
 
 
@@ -96,19 +98,27 @@ def _piece(piece: str) -> str:
 
 def masked_url(words: str) -> str:
     """A URL, or a place without a scheme, without user info, fragment and values that open something."""
-    place, hash_mark, fragment = words.partition("#")
-    place, question, query = place.partition("?")
-    scheme, mark, rest = place.rpartition("://") if "://" in place else ("", "", place)
-    host, slash, path = rest.partition("/")
-    if mark and "@" not in host and "@" in path and not _is_port(host.rpartition(":")[2] if ":" in host else ""):
-        host, slash, path = rest, "", ""  # a password may hold a slash
-    user, at, where = host.rpartition("@")
-    if at and (mark or ":" in user):
-        host = GONE + at + where
-    masked = f"{scheme}{mark}{host}{slash}{path}"
-    if question:
-        query = "&".join(_parameter(one) for one in query.split("&"))
-    return f"{masked}{question}{query}" + (hash_mark + GONE if hash_mark and mark else hash_mark + fragment)
+    scheme, mark, rest = words.partition("://") if "://" in words else ("", "", words)
+    user, at, behind = rest.rpartition("@")
+    if at and _has_password(rest, user, is_url=bool(mark)):
+        rest = GONE + at + behind
+    fragment = ""
+    if mark and "#" in rest:
+        rest, fragment = rest.partition("#")[0], f"#{GONE}"
+    place, *parameters = _PARAMETERS.split(rest)
+    return f"{scheme}{mark}{place}{''.join(map(_parameter, parameters))}{fragment}"
+
+
+def _has_password(rest: str, user: str, *, is_url: bool) -> bool:
+    """Return whether the text before the last “@” is user info: a password may hold every sign, also “#” and “/”."""
+    if not is_url:
+        host = _HOST_ENDS.split(user, maxsplit=1)[0]
+        _, mark, port = host.rpartition(":")
+        return bool(mark) and (host == user or (user[len(host)] != "/" and not _is_port(port)))
+    if "#" in user:
+        return True
+    hosts = (_HOST_ENDS.split(one, maxsplit=1)[0] for one in rest.split("://"))
+    return any("@" in host or (":" in host and not _is_port(host.rpartition(":")[2])) for host in hosts)
 
 
 def _parameter(words: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from traindeck.services.diagnosis.report import ProblemReport
 from traindeck.services.diagnosis.report_masking import masked_json, masked_text, masked_url
 
 S = "hunter2"
@@ -66,3 +68,27 @@ def test_a_long_line_takes_no_long_time(piece: str) -> None:
     began = time.thread_time()
     masked_text(piece * 40_000)
     assert time.thread_time() - began < 2
+
+
+def nested_link(levels: int) -> str:
+    words = f"https://h/?token={S}"
+    for _ in range(levels):
+        words = f"?a={quote(words, safe='')}"
+    return words
+
+
+DEEP = {
+    "questions": "?a=" * 200 + f"?token={S}",
+    "lists": "[" * 900 + f'{{"password": "{S}"}}' + "]" * 900,
+    "lists in an object": '{"a": ' + "[" * 900 + f'{{"x":1,"password":"{S}"}}' + "]" * 900 + "}",
+    "objects": '{"a":' * 900 + f'{{"x":1,"password":"{S}"}}' + "}" * 900,
+    "links in links": nested_link(400),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_no_text_is_too_deep(name: str) -> None:
+    report = ProblemReport(()).with_part("a.json", DEEP[name]).with_part("b.log", f"before\n{DEEP[name]}\nafter")
+    document, log = (part.words for part in report.parts)
+    assert S not in document and S not in log
+    assert log.startswith("before\n") and log.endswith("\nafter")

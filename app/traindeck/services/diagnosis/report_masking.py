@@ -26,8 +26,10 @@ def masked_json(words: str, private: Collection[str] = ()) -> str:
     """A document with each value of a telling name gone, and the texts in it masked; no document is masked as text."""
     try:
         return json.dumps(_masked(json.loads(words), private), indent=1, ensure_ascii=False)
-    except (ValueError, RecursionError):
+    except ValueError:
         return masked_text(words)
+    except RecursionError:
+        return GONE
 
 
 def masked_text(words: str) -> str:
@@ -52,15 +54,19 @@ def opens(name: str) -> bool:
 
 
 def _line(words: str) -> str:
-    begin = words.find("{")
-    if begin >= 0 and words.rstrip().endswith("}"):
-        try:
-            document = json.loads(words[begin:])
-        except (ValueError, RecursionError):
-            pass
-        else:
-            return _line(words[:begin]) + json.dumps(_masked(document, ()), ensure_ascii=False)
-    return "".join(_pieces(words))
+    """What is nested too deeply to look through, documents or links within links, is left out."""
+    try:
+        begin = words.find("{")
+        if begin >= 0 and words.rstrip().endswith("}"):
+            try:
+                document = json.loads(words[begin:])
+            except ValueError:
+                pass
+            else:
+                return _line(words[:begin]) + json.dumps(_masked(document, ()), ensure_ascii=False)
+        return "".join(_pieces(words))
+    except RecursionError:
+        return GONE
 
 
 def _pieces(line: str) -> Iterator[str]:

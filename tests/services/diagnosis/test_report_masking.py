@@ -27,12 +27,16 @@ HIDDEN = [
     f"https://u:{S}#x@host/b", f"https://u:x#{S}@host", f"https://u:{S}?x@host", f"https://u:x?{S}@host",
     f"https://u:{S}#@x?y@host", f"https://u:{S}://x@host", f"https://u:12#{S}@h", f"https://u:x@{S}#y@h",
     f"https://{S}#x@host", f"https://h/http://u:{S}@h", f"u:{S}#x@host:443", f"https://u:a?b@h&token={S}",
+    f"securitytoken={S}", f"secretkey={S}", f"accesstoken: {S}", f"MYSQL_PWD={S}", f"AWSAccessKeyId={S}",
+    f"password=abc {S}", f"Authorization:Basic {S}", f"curl --password {S} https://h", f"['x', '--password', '{S}']",
+    f'{{"securityToken": "{S}", "dbpassword": "{S}", "accesskey": "{S}", "pwd": "{S}"}}',
     f"settings.proxy=http://u:{S}@proxy:3128", f"a=1&token={S}&b=2",
 ]  # fmt: skip
 SHOWN = [
     "http://host:8080/a@b: took 12:30", "12:30:01 INFO key 3 of 7", "obs://bucket/a=b/c", "pip 23.2 (python 3.11)",
     "https://obs.cn-north-4.myhuaweicloud.com:443/b?prefix=a%2F&max-keys=1000", "monkey: see", "loss: 0.25", "a@b.c",
-    "https://host:443/b?mail=a@b&n=1", "https://host/b?mail=a@b", "C:/x@y", "git@host:me/a.git",
+    "https://host:443/b?mail=a@b&n=1", "https://host/b?mail=a@b", "C:/x@y", "tokenizer=a b", "PWD=/home/me",
+    "--keep-times on", "git@host:me/a.git",
     "Traceback (most recent call last):", '  File "/x/y.py", line 3, in z', "", "   ",
 ]  # fmt: skip
 

@@ -8,14 +8,9 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from traindeck.runtime.secret_names import opens
+
 GONE = "…"
-# The words of names whose values open something, and those that make a “key” one.
-_OPENS = {
-    "ak", "sk", "apikey", "secret", "secrets", "token", "tokens", "pass", "password", "passwd", "passphrase",
-    "credential", "credentials", "authorization", "auth", "cookie", "signature", "accesskeyid", "awsaccesskeyid",
-}  # fmt: skip
-_OF_KEYS = {"access", "secret", "api", "private", "session"}
-_WORDS = re.compile("[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 _PIECES = re.compile(r"(\s+)")
 _PARAMETERS = re.compile("([?&])")
 _HOST_ENDS = re.compile("[/?#]")
@@ -47,12 +42,6 @@ def _masked(value: Any, private: Collection[str]) -> Any:
     return masked_text(value) if isinstance(value, str) else value
 
 
-def opens(name: str) -> bool:
-    """Return whether what is called so lets somebody in."""
-    words = [word.lower() for word in _WORDS.findall(name)]
-    return not _OPENS.isdisjoint(words) or ("key" in words and not _OF_KEYS.isdisjoint(words))
-
-
 def _line(words: str) -> str:
     """What is nested too deeply to look through, documents or links within links, is left out."""
     try:
@@ -70,15 +59,16 @@ def _line(words: str) -> str:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """A header's value reaches to the end of its line; everything else is between blanks."""
+    """A secret reaches to the end of its line, because blanks may be part of it; everything else is between blanks."""
     pieces = _PIECES.split(line)
     for at, piece in enumerate(pieces):
         name, mark, rest = _pair(piece)
         is_apart = not mark and at + 2 < len(pieces) and pieces[at + 2] in ("=", ":")
-        if (mark or is_apart) and opens(name):
+        is_option = name.strip(_AROUND).startswith("-")
+        if (mark or is_apart or is_option) and opens(name):
             if rest.strip(_AROUND):
                 yield f"{name}{mark}{GONE}"
-                continue
+                return
             if any(one.strip() for one in pieces[at + 1 :]):
                 yield f"{piece} {GONE}"
                 return

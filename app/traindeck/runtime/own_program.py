@@ -7,15 +7,10 @@ import re
 import sys
 from urllib.parse import urlsplit
 
+from traindeck.runtime.secret_names import opens
+
 CHECKS_PICTURES = "--check-pictures"
 """The only argument of one that decodes pictures; people do not type it."""
-
-
-# What variables with keys, tokens and passwords are called, word by word.
-_OPENS = {
-    "AK", "SK", "KEY", "KEYS", "APIKEY", "SECRET", "SECRETS", "TOKEN", "TOKENS", "PASS", "PASSWORD", "PASSWD",
-    "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "AUTH", "COOKIE",
-}  # fmt: skip
 
 
 def own_program() -> list[str]:
@@ -29,7 +24,7 @@ def harmless_environment() -> dict[str, str]:
 
 
 def _opens(name: str, value: str) -> bool:
-    if not _OPENS.isdisjoint(re.split("[^A-Z0-9]", name.upper())):
+    if opens(name) or not {"KEY", "KEYS"}.isdisjoint(re.split("[^A-Z0-9]", name.upper())):
         return True
     if "://" not in value:
         return False

@@ -11,6 +11,7 @@ import pytest
 from support.cli_commands import Answer, Traindeck
 from support.places import closed_port
 from support.servers.secret_service import SecretService
+from traindeck.domain.accounts.profiles import cleaned_endpoint
 
 PASSWORD = "hunter2-of-the-endpoint"
 AK, SK = "ACCESSKEY1234567890X", "secret+of/endpoints=0123456789abcdefghijk"
@@ -87,6 +88,14 @@ def test_other_programs_files_cannot_bring_it(traindeck: Traindeck, tmp_path: Pa
         assert f"{shown.out}{shown.said}{added.said}".count("must not contain") >= count
     listed = traindeck("profile", "list", "--json", environment=keyring.environment).must_be(0)
     assert [profile["name"] for profile in listed.document] == ["lab"]
+
+
+@pytest.mark.parametrize("sign", "#?/:@&")
+@pytest.mark.parametrize("end", ["", "#x", "?a=b"])
+def test_no_part_of_a_password_stays_in_an_endpoint(sign: str, end: str) -> None:
+    for scheme in ("https://", ""):
+        assert cleaned_endpoint(f"{scheme}u:pa{sign}ss@host.example:443{end}") == f"{scheme}host.example:443"
+    assert cleaned_endpoint(f"https://host.example:443{end}") == "https://host.example:443"
 
 
 def test_old_settings_are_cleaned_and_that_is_said_once(

@@ -151,3 +151,16 @@ def test_the_sdk_is_given_no_document_beyond_bounds() -> None:
     for body in ("", "{}", "<R/>", "<html><br></html>", "<R>", "\xff", listing(written("k", "obs"))):
         assert not unfit(body.encode("latin-1"))
     assert time.thread_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'xmlns="http"<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>',
+        '<!DOCxmlns="http://x"TYPE a [<!ENTITY b "c">]><a>&b;</a>',
+        '<!--xmlns="http--><?x "--><!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>?><a/>',
+        'xmlns="http"' + "<a>" * 100 + "</a>" * 100,
+    ],
+)
+def test_a_document_is_judged_as_the_sdk_parses_it(body: str) -> None:
+    assert unfit(body.encode())

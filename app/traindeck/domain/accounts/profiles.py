@@ -219,9 +219,9 @@ def parse_endpoint(address: str) -> str:
 
 def cleaned_endpoint(address: str) -> str:
     """Return the same place without user info, query and fragment: older versions kept them."""
-    place = address.partition("#")[0].partition("?")[0]
-    scheme, mark, rest = place.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else place.rpartition("@")[2]
+    scheme, mark, rest = address.partition("://") if "://" in address else ("", "", address)
+    place = rest.rpartition("@")[2]  # first: a password may hold “#” and “?”
+    return scheme + mark + place.partition("#")[0].partition("?")[0]
 
 
 class Asked(StrEnum):

@@ -8,15 +8,12 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from traindeck.runtime.secret_names import opens
+
 GONE = "…"
-# The words of names whose values open something, and those that make a “key” one.
-_OPENS = {
-    "ak", "sk", "apikey", "secret", "secrets", "token", "tokens", "pass", "password", "passwd", "passphrase",
-    "credential", "credentials", "authorization", "auth", "cookie", "signature", "accesskeyid", "awsaccesskeyid",
-}  # fmt: skip
-_OF_KEYS = {"access", "secret", "api", "private", "session"}
-_WORDS = re.compile("[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 _PIECES = re.compile(r"(\s+)")
+_PARAMETERS = re.compile("([?&])")
+_HOST_ENDS = re.compile("[/?#]")
 _AROUND = "\"'`()[]{}<>,;“”‘’"
 
 
@@ -24,8 +21,10 @@ def masked_json(words: str, private: Collection[str] = ()) -> str:
     """A document with each value of a telling name gone, and the texts in it masked; no document is masked as text."""
     try:
         return json.dumps(_masked(json.loads(words), private), indent=1, ensure_ascii=False)
-    except (ValueError, RecursionError):
+    except ValueError:
         return masked_text(words)
+    except RecursionError:
+        return GONE
 
 
 def masked_text(words: str) -> str:
@@ -43,34 +42,33 @@ def _masked(value: Any, private: Collection[str]) -> Any:
     return masked_text(value) if isinstance(value, str) else value
 
 
-def opens(name: str) -> bool:
-    """Return whether what is called so lets somebody in."""
-    words = [word.lower() for word in _WORDS.findall(name)]
-    return not _OPENS.isdisjoint(words) or ("key" in words and not _OF_KEYS.isdisjoint(words))
-
-
 def _line(words: str) -> str:
-    begin = words.find("{")
-    if begin >= 0 and words.rstrip().endswith("}"):
-        try:
-            document = json.loads(words[begin:])
-        except (ValueError, RecursionError):
-            pass
-        else:
-            return _line(words[:begin]) + json.dumps(_masked(document, ()), ensure_ascii=False)
-    return "".join(_pieces(words))
+    """What is nested too deeply to look through, documents or links within links, is left out."""
+    try:
+        begin = words.find("{")
+        if begin >= 0 and words.rstrip().endswith("}"):
+            try:
+                document = json.loads(words[begin:])
+            except ValueError:
+                pass
+            else:
+                return _line(words[:begin]) + json.dumps(_masked(document, ()), ensure_ascii=False)
+        return "".join(_pieces(words))
+    except RecursionError:
+        return GONE
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """A header's value reaches to the end of its line; everything else is between blanks."""
+    """A secret reaches to the end of its line, because blanks may be part of it; everything else is between blanks."""
     pieces = _PIECES.split(line)
     for at, piece in enumerate(pieces):
         name, mark, rest = _pair(piece)
         is_apart = not mark and at + 2 < len(pieces) and pieces[at + 2] in ("=", ":")
-        if (mark or is_apart) and opens(name):
+        is_option = name.strip(_AROUND).startswith("-")
+        if (mark or is_apart or is_option) and opens(name):
             if rest.strip(_AROUND):
                 yield f"{name}{mark}{GONE}"
-                continue
+                return
             if any(one.strip() for one in pieces[at + 1 :]):
                 yield f"{piece} {GONE}"
                 return
@@ -96,19 +94,27 @@ def _piece(piece: str) -> str:
 
 def masked_url(words: str) -> str:
     """A URL, or a place without a scheme, without user info, fragment and values that open something."""
-    place, hash_mark, fragment = words.partition("#")
-    place, question, query = place.partition("?")
-    scheme, mark, rest = place.rpartition("://") if "://" in place else ("", "", place)
-    host, slash, path = rest.partition("/")
-    if mark and "@" not in host and "@" in path and not _is_port(host.rpartition(":")[2] if ":" in host else ""):
-        host, slash, path = rest, "", ""  # a password may hold a slash
-    user, at, where = host.rpartition("@")
-    if at and (mark or ":" in user):
-        host = GONE + at + where
-    masked = f"{scheme}{mark}{host}{slash}{path}"
-    if question:
-        query = "&".join(_parameter(one) for one in query.split("&"))
-    return f"{masked}{question}{query}" + (hash_mark + GONE if hash_mark and mark else hash_mark + fragment)
+    scheme, mark, rest = words.partition("://") if "://" in words else ("", "", words)
+    user, at, behind = rest.rpartition("@")
+    if at and _has_password(rest, user, is_url=bool(mark)):
+        rest = GONE + at + behind
+    fragment = ""
+    if mark and "#" in rest:
+        rest, fragment = rest.partition("#")[0], f"#{GONE}"
+    place, *parameters = _PARAMETERS.split(rest)
+    return f"{scheme}{mark}{place}{''.join(map(_parameter, parameters))}{fragment}"
+
+
+def _has_password(rest: str, user: str, *, is_url: bool) -> bool:
+    """Return whether the text before the last “@” is user info: a password may hold every sign, also “#” and “/”."""
+    if not is_url:
+        host = _HOST_ENDS.split(user, maxsplit=1)[0]
+        _, mark, port = host.rpartition(":")
+        return bool(mark) and (host == user or (user[len(host)] != "/" and not _is_port(port)))
+    if "#" in user:
+        return True
+    hosts = (_HOST_ENDS.split(one, maxsplit=1)[0] for one in rest.split("://"))
+    return any("@" in host or (":" in host and not _is_port(host.rpartition(":")[2])) for host in hosts)
 
 
 def _parameter(words: str) -> str:

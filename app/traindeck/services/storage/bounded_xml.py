@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from xml.parsers import expat
 
 from traindeck.services.http import bounds
+
+# The SDK removes it before it parses, so that text which was no XML may become some.
+_CUT_BY_SDK = re.compile(rb'xmlns="http.*?"')
 
 
 class Tag:
@@ -60,9 +64,10 @@ def flat(xml: str | bytes, tags: Iterable[Tag]) -> list[object] | None:
 
 
 def unfit(xml: bytes) -> str:
-    """Return why no parser may have this document, or an empty text. Text that is no XML is harmless."""
+    """Return why the SDK may not parse this document, or an empty text. Text that is no XML is harmless."""
+    found = _CUT_BY_SDK.search(xml)
     try:
-        parsed(xml)
+        parsed(xml.replace(found[0], b"") if found else xml)
     except NoXml:
         return ""
     except ValueError as error:

@@ -16,6 +16,7 @@ from traindeck.domain.jobs.form import job_file
 from traindeck.domain.jobs.form.form_fields import FIELDS
 from traindeck.domain.jobs.form.job_format import JobFormat
 from traindeck.domain.jobs.job_spec import Channel, JobSpec, Target, Volume, VolumeKind
+from traindeck.runtime.secret_names import opens
 from traindeck.services.jobs.formats.job_formats import read_job, write_job
 
 # Made after the options that https://support.huaweicloud.com/devtool-modelarts/devtool-modelarts_0322.html explains.
@@ -112,14 +113,15 @@ def test_a_job_of_the_toolkit_is_read_and_written() -> None:
 
 def test_what_a_format_does_not_hold_is_named_and_keys_are_left_out() -> None:
     spec = replace(
-        spec_in(json.dumps(OLD)), tags=(("team", "cv"),), environment=(("API_KEY", "abc"), ("ASK", "1")),
-        parameters=(("hf_token", "abc"), ("lr", 1)),
+        spec_in(json.dumps(OLD)), tags=(("team", "cv"),),
+        environment=(("API_KEY", "abc"), ("MYSQL_PWD", "abc"), ("ASK", "1")),
+        parameters=(("hf_token", "abc"), ("lr", 1), ("tokenizer", "bert")),
     )  # fmt: skip
     written = write_job(spec, JobFormat.TOOLKIT)
     assert [str(label) for label in written.lost] == ["Environment variables", "Tags"]
     for kind in JobFormat:
         found = write_job(spec, kind)
-        assert found.masked == ("hf_token", "API_KEY") and "abc" not in found.content
+        assert found.masked == ("hf_token", "API_KEY", "MYSQL_PWD") and "abc" not in found.content
 
 
 @given(specs)
@@ -152,7 +154,7 @@ old_rows = st.tuples(st.from_regex(r"[a-z]{1,8}", fullmatch=True), old_words)
 def test_a_job_of_the_toolkit_comes_through_unchanged(
     rows: list[tuple[str, str]], code: str, out: str, nodes: int
 ) -> None:
-    parameters = [{"label": name, "value": value} for name, value in rows if "key" not in name and "token" not in name]
+    parameters = [{"label": name, "value": value} for name, value in rows if not opens(name)]
     config: dict[str, Any] = {"worker_server_num": nodes, "app_url": f"obs:/{code}", "train_url": f"obs:/{out}"}
     document = {"job_name": "x", "config": config | ({"parameter": parameters} if parameters else {})}
     assert json.loads(write_job(spec_in(json.dumps(document)), JobFormat.TOOLKIT).content) == document

@@ -15,13 +15,13 @@ from traindeck.domain.jobs.form.stop_time import NO_LIMIT
 from traindeck.domain.jobs.job_spec import JobSpec
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.texts import Text, text
+from traindeck.runtime.secret_names import opens
 from traindeck.services.jobs.formats.ma_cli import from_ma_cli, to_ma_cli
 from traindeck.services.jobs.formats.old_service import from_old_service, is_of_old_service, to_old_service
 from traindeck.services.jobs.formats.reading import ReadJob, json_of
 from traindeck.services.jobs.formats.rest import from_rest
 from traindeck.services.jobs.modelarts.request import job_request
 
-_SECRET = re.compile(r"secret|token|passw|credential|api_?key|access_?key|(^|_)(ak|sk)$", re.IGNORECASE)
 _WITHOUT_LIMIT = (JobFormat.JSON, JobFormat.TOOLKIT)
 """Their jobs have no limit unless one is given; read back, such a form asks for one."""
 _REST_BEGINS = "#| "
@@ -123,11 +123,11 @@ def _lost(spec: JobSpec, content: str) -> tuple[str, ...]:
 
 def _empty_keys(spec: JobSpec) -> tuple[str, ...]:
     """What has no value where one would be a key: an export left it out."""
-    return tuple(name for name, value in (*spec.parameters, *spec.environment) if _SECRET.search(name) and value == "")
+    return tuple(name for name, value in (*spec.parameters, *spec.environment) if opens(name) and value == "")
 
 
 def _without_secrets(spec: JobSpec) -> tuple[JobSpec, tuple[str, ...]]:
-    masked = [name for name, value in (*spec.parameters, *spec.environment) if _SECRET.search(name) and value != ""]
+    masked = [name for name, value in (*spec.parameters, *spec.environment) if opens(name) and value != ""]
     return replace(
         spec,
         parameters=tuple((name, "" if name in masked else value) for name, value in spec.parameters),

@@ -67,8 +67,8 @@ def _nodes(node: ast.AST, function: int) -> Iterator[tuple[ast.expr | ast.stmt, 
                 continue
             if isinstance(child, ast.expr | ast.stmt):
                 yield child, function
-            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-            yield from _nodes(child, child.lineno if is_function else function)
+            inner = child.lineno if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else function
+            yield from _nodes(child, inner)
 
 
 def _is_outside(node: ast.AST) -> bool:

@@ -75,8 +75,8 @@ def find_reached(tree: LinkedTree, arguments: list[str]) -> Reached:
     for file in notes.glob("*.reached"):
         for line in file.read_text(encoding="utf-8").splitlines():
             function, _, test = line.partition("\t")
-            path, _, number = function.rpartition(":")
-            tests[Path(path), int(number)].add(test)
+            name, _, number = function.rpartition(":")
+            tests[Path(name), int(number)].add(test)
     return Reached(seconds, tests)
 
 

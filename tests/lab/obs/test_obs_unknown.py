@@ -17,7 +17,7 @@ SPELLED = {
     )
 }
 NAMES = sorted(SPELLED.get(name, name) for name in {*SIGNED_NAMES, *DISPUTED_NAMES})
-MORE = ["intelligent-tiering", "ownershipControls", "attributes", "session", "ACL", "Uploads", "unheard-of", "x-foo"]
+MORE = ["intelligent-tiering", "ownershipControls", "session", "ACL", "Uploads", "unheard-of", "x-foo"]
 
 _CONFIGURED = ("lifecycle", "cors", "website", "encryption", "replication", "publicAccessBlock")
 _SHOWN = (

@@ -18,7 +18,7 @@ from traindeck.domain.errors import AppError, LedAway, ServiceTrouble
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.accounts.connections import Connection
 from traindeck.services.http import bounds
-from traindeck.services.http.proxies import LED_AWAY, LED_ON, led, may_follow
+from traindeck.services.http.proxies import LED_AWAY, LED_NOWHERE, LED_ON, led, may_follow
 from traindeck.services.storage.documents import document, page_of
 from traindeck.services.storage.wire import connection as wire
 
@@ -58,7 +58,7 @@ def test_only_the_same_service_is_followed(service: str, location: str, may: boo
         ("https://obs.cn-north-4.myhuaweicloud.com/k", LED_ON),
         ("https://b.obs.cn-north-4.myhuaweicloud.com/k", LED_ON),
         ("https://b.obs.cn-south-1.myhuaweicloud.com/k", ""),
-        ("", ""),
+        ("", LED_NOWHERE),
     ],
 )
 def test_an_answer_that_sends_us_on_is_told_by_where_to(location: str, code: str) -> None:

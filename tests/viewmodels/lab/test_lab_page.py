@@ -220,7 +220,7 @@ def fill_with_a_great_many(root: Path, objects: int, files: int) -> None:
     with closing(sqlite3.connect(root / "obs" / "index.sqlite3")) as database, database:
         database.execute(
             "WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?) "
-            "INSERT INTO objects SELECT 1, value, value, 10, '', 0, '', '', '', '', 0, '' FROM n",
+            "INSERT INTO objects SELECT 1, value, value, 10, '', 0, '', '', '', '', 0, '', '' FROM n",
             (objects,),
         )
     many = root / "obs" / "bodies" / "many"

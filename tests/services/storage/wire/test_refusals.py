@@ -11,6 +11,7 @@ from traindeck.domain.errors import (
     Conflict,
     InvalidInput,
     KeysRefused,
+    LedAway,
     NoRight,
     NotFound,
     NotOffered,
@@ -29,7 +30,7 @@ ONCE, AGAIN = 1, retrying.TRIES
     ("status", "code", "kind", "tries"),
     [
         (301, "PermanentRedirect", InvalidInput, ONCE),
-        (307, "", InvalidInput, ONCE),
+        (307, "", LedAway, ONCE),
         (400, "EntityTooLarge", InvalidInput, ONCE),
         (400, "InvalidArgument", InvalidInput, ONCE),
         (400, "BadDigest", ServiceTrouble, AGAIN),

@@ -16,6 +16,8 @@ _OPENS = {
     "AK", "SK", "KEY", "KEYS", "APIKEY", "SECRET", "SECRETS", "TOKEN", "TOKENS", "PASS", "PASSWORD", "PASSWD",
     "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "AUTH", "COOKIE",
 }  # fmt: skip
+# The path of a socket, which is no secret; the Lab must know it, to keep it from its jobs.
+_SOCKETS = {"SSH_AUTH_SOCK"}
 
 
 def own_program() -> list[str]:
@@ -29,6 +31,8 @@ def harmless_environment() -> dict[str, str]:
 
 
 def _opens(name: str, value: str) -> bool:
+    if name in _SOCKETS:
+        return False
     if not _OPENS.isdisjoint(re.split("[^A-Z0-9]", name.upper())):
         return True
     if "://" not in value:

@@ -18,6 +18,7 @@ from traindeck.lab.training.running.containers import Box, Containers, Means
 from traindeck.lab.training.running.host_places import Closed, Layer, PythonPlaces
 from traindeck.lab.training.running.job_outputs import folders_of, open_written
 from traindeck.lab.training.running.worker_places import WorkerPlaces
+from traindeck.runtime.own_program import harmless_environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 BASE: str = getattr(sys, "_base_executable", "") or sys.executable
@@ -84,6 +85,18 @@ def test_what_the_variables_of_the_user_name_is_hidden(
     place.mkdir()
     monkeypatch.setenv(name, f"unix:path={place},guid=0;unix:abstract=x" if name.startswith("DBUS") else str(place))
     assert ("hide", "", str(place)) in list(Closed(tmp_path / "lab").layers([]))
+
+
+def test_a_lab_that_we_start_hides_the_socket_of_the_users_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "agent"
+    place.touch()
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(place))
+    script = f"from pathlib import Path; from {Closed.__module__} import Closed; print(*Closed(Path('/lab')).hidden)"
+    # A Lab that we start has no other variables.
+    run = subprocess.run([sys.executable, "-c", script], env=harmless_environment(), capture_output=True, check=True)
+    assert str(place) in run.stdout.decode().split()
 
 
 @needs_containers
@@ -203,6 +216,23 @@ def test_what_is_shown_below_the_jobs_own_is_not_laid_through_its_links(
         assert list(outside.iterdir()) == []
         place.unlink()
     assert run("cat /cache/shown/deep/file").stdout == b"shown"
+
+
+@needs_containers
+def test_what_is_mounted_below_the_settings_of_the_kernel_is_closed_too(tmp_path: Path) -> None:
+    """Where a container sees the computer's own /proc."""
+    around = ("unshare", "-m", "--propagation", "private", "sh", "-c", 'mount -t tmpfs x /proc/sys/vm && exec "$@"', "")
+    if subprocess.run([*around, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root may mount here")
+    places = WorkerPlaces(tmp_path / "root" / "worker", is_mapped=True)
+    places.make_own()
+    containers, means = Containers(tmp_path / "root"), Means("unshare", own_processes=False)
+    layers = containers.layers(Path(BASE))
+    box = Box(places, "worker-0", {"hosts": "127.0.0.1 localhost\n"}, "/", layers, {"PATH": os.environ["PATH"]})
+    script = "grep -c ' /proc/sys/vm ' /proc/self/mountinfo; touch /proc/sys/vm/file"
+    command, plan = containers.command(means, Path(BASE), box, ("/bin/sh", "-c", script))
+    run = subprocess.run([*around, *command], input=plan, capture_output=True, timeout=PATIENT_S, check=False)
+    assert int(run.stdout) > 0 and b"Read-only file system" in run.stderr, run.stderr
 
 
 @needs_containers

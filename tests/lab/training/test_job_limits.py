@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -95,8 +96,9 @@ def test_a_job_has_so_many_processes_and_no_more(jobs: Jobs, monkeypatch: pytest
         "except BlockingIOError as error: print('REFUSED', count, error)\n"
         "time.sleep(600 if count == 99 else 1)"
     )
-    is_limited = ProcessGroup.made("of-this-test", "worker-0", 1, 1 << 30).has_process_limit
-    ProcessGroup.left("of-this-test").remove()
+    own = ProcessGroup.made(str(uuid4()), "worker-0", 1, 1 << 30)
+    is_limited = any((folder / "pids.max").exists() for folder in own.folders)
+    own.remove()
     job = jobs.run(job_body())
     job_id = job["metadata"]["id"]
     if is_limited and has_groups:
@@ -165,20 +167,57 @@ def test_a_stop_ends_the_upload_of_outputs(tmp_path: Path, monkeypatch: pytest.M
         assert "the job was stopped; what is missing is in" in jobs.messages(job_id)
 
 
-def test_what_a_killed_lab_left_in_a_group_is_ended(tmp_path: Path) -> None:
-    group = ProcessGroup.made("job-of-this-test", "worker-0", 100, 1 << 30)
+@pytest.fixture
+def group() -> Iterator[ProcessGroup]:
+    group = ProcessGroup.made(str(uuid4()), "worker-0", 100, 1 << 30)
     if not group.folders:
         pytest.skip("this computer lets us have no group")
-    stray = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"]})
-    try:
-        group.add(stray.pid)
-        assert group.pids() == {stray.pid}
-        left = ProcessGroup.left("job-of-this-test")
-        tree = ProcessTree("job-of-this-test")
-        tree.watch(left)
-        assert tree.end(0.1)
-        stray.wait()
-        left.remove()
-        assert not any(folder.exists() for folder in group.folders)
-    finally:
-        stray.kill()
+    yield group
+    group.remove()
+    assert not any(folder.exists() for folder in group.folders)
+
+
+@pytest.fixture
+def stray() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"]})
+    yield process
+    process.kill()
+    process.wait()
+
+
+def job_of(group: ProcessGroup) -> str:
+    return group.folders[0].name.removeprefix("traindeck-job-").removesuffix("-worker-0")
+
+
+def test_what_a_killed_lab_left_in_a_group_is_ended(group: ProcessGroup, stray: subprocess.Popen[bytes]) -> None:
+    group.add(stray.pid)
+    assert group.pids() == {stray.pid}
+    left = ProcessGroup.left(job_of(group))
+    tree = ProcessTree(job_of(group))
+    tree.watch(left)
+    assert tree.end(0.1)
+    stray.wait()
+    left.remove()
+    assert not any(folder.exists() for folder in group.folders)
+
+
+def test_groups_of_a_lab_that_was_elsewhere_are_found(group: ProcessGroup) -> None:
+    job_id = str(uuid4())
+    inner = [folder / f"traindeck-job-{job_id}-worker-0" for folder in group.folders]
+    for folder in inner:
+        folder.mkdir()
+    assert sorted(ProcessGroup.left(job_id).folders) == sorted(inner)
+    ProcessGroup.left_of({job_id}).remove()
+    assert not any(folder.exists() for folder in inner)
+    assert all(folder.exists() for folder in group.folders)
+
+
+def test_a_folder_that_is_in_use_does_not_keep_the_others(
+    group: ProcessGroup, stray: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_group, "_REMOVE_S", 0.1)
+    (group.folders[0] / "cgroup.procs").write_text(str(stray.pid), encoding="ascii")
+    group.remove()
+    assert [folder.exists() for folder in group.folders] == [True, *[False] * (len(group.folders) - 1)]
+    stray.kill()
+    stray.wait()

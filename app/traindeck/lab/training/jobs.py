@@ -34,6 +34,7 @@ from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
 from traindeck.lab.training.running.job_log import add_service_line, signed_link
 from traindeck.lab.training.running.job_outcome import StopReason, Timing, Work, hold, time_limit_s
 from traindeck.lab.training.running.packages import PackageEnvironments
+from traindeck.lab.training.running.process_group import ProcessGroup
 from traindeck.lab.training.running.process_tree import end_orphans
 from traindeck.lab.training.running.runner import JobRun
 from traindeck.lab.training.running.volumes import Mounts, mounts_of
@@ -395,6 +396,7 @@ class JobService:
             for path in map(self.sandbox(job.id).log, job.tasks):
                 if path.exists():
                     add_service_line(path, events.LOST.english)
+        ProcessGroup.left_of(self.records.ids()).remove()
 
     def _end_runs(self) -> None:
         with self._lock:

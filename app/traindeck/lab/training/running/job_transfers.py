@@ -1,7 +1,9 @@
 """What a run brings to its workers before training, and their outputs and logs to where the job wants them."""
 
 import logging
+import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -157,9 +159,12 @@ class Preparation:
             for task in work.form.tasks:
                 hand_over(work.sandbox.worker(task).root, user)
                 hand_over(work.sandbox.log(task), user)
-            for folder in (work.access.moxing, *(folder for _, folder in work.mounts.folders)):
-                if folder.stat().st_uid != user:
-                    hand_over(folder, user)
+            if sys.platform != "win32" and os.geteuid() == 0:
+                # Jobs of before may have run as another user; root's own cannot use what is not theirs everywhere.
+                owner = os.geteuid() if user is None else user
+                for folder in (work.access.moxing, *(folder for _, folder in work.mounts.folders)):
+                    if folder.stat().st_uid != owner:
+                        hand_over(folder, owner)
         except OSError as error:
             raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
 

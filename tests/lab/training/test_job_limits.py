@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -108,6 +108,57 @@ def test_a_job_has_so_many_processes_and_no_more(jobs: Jobs, monkeypatch: pytest
     else:
         assert "more than 50 processes" in job["status"]["task_statuses"][0]["message"]
         assert job["status"]["phase"] == "Failed"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of Linux")
+def test_the_installation_of_packages_has_the_limits_of_its_worker(jobs: Jobs) -> None:
+    build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    jobs.script(f'{build}[project]\nname = "asking"\nversion = "1"\n', "code/job/asking", "pyproject.toml")
+    ask = "import resource, sys\nprint('LIMITED', resource.getrlimit(resource.RLIMIT_AS)[0] > 0, file=sys.stderr)\n"
+    jobs.script(f"{ask}raise SystemExit(3)\n", "code/job/asking", "backend.py")
+    jobs.script("./asking\n", name="pip-requirements.txt")
+    jobs.script("print('never')")
+    job_id = jobs.run(job_body())["metadata"]["id"]
+    assert "LIMITED True" in jobs.log(job_id)
+
+
+def test_the_script_before_training_is_in_the_group_of_its_worker(jobs: Jobs) -> None:
+    jobs.script("print('never')")
+    jobs.script("cat /proc/self/cgroup; exit 3", name="ma-pre-start.sh")
+    cards = {
+        "algorithm__engine": {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"},
+        "spec__resource": {"flavor_id": "modelarts.kat1.8xlarge.public"},
+    }
+    job_id = jobs.run(job_body(**cards))["metadata"]["id"]
+    own = ProcessGroup.made(str(uuid4()), "worker-0", 100, 1 << 30)
+    own.remove()
+    assert (f"traindeck-job-{job_id}-worker-0" in jobs.log(job_id)) is bool(own.folders)
+    assert groups_of(job_id) == []
+
+
+def test_a_look_at_the_disk_does_not_hold_up_the_end(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many files there are."""
+    looking, over = threading.Event(), threading.Event()
+
+    def endless(folder: Path, is_over: Callable[[], bool]) -> int:
+        looking.set()
+        while not over.is_set():
+            disk_bytes(folder, is_over)
+            if is_over():
+                over.set()
+        return 0
+
+    disk_bytes = job_processes._disk_bytes
+    monkeypatch.setattr(job_processes, "_disk_bytes", endless)
+    jobs.script("import time; time.sleep(600)")
+    job_id = jobs.create(job_body())["metadata"]["id"]
+    try:
+        assert looking.wait(PATIENT_S)
+        jobs.stop(job_id)
+        assert jobs.ended(job_id)["status"]["phase"] == "Terminated"
+        assert over.is_set()
+    finally:
+        over.set()
 
 
 MANY_FILES = """

@@ -285,9 +285,7 @@ def keep_inside():
     if not has_scopes():
         return
     rules = (ctypes.c_uint64 * 3)(0, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS)
-    handle = checked(
-        libc.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(ctypes.sizeof(rules)), 0), "landlock"
-    )
+    handle = checked(libc.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(ctypes.sizeof(rules)), 0), "landlock")
     checked(libc.syscall(LANDLOCK_RESTRICT_SELF, handle, 0), "landlock")
     os.close(handle)
 

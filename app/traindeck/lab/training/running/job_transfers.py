@@ -44,9 +44,7 @@ log = logging.getLogger(__name__)
 class Begin(Protocol):
     """Starts a process on a worker, within its limits; it is one of the job's."""
 
-    def __call__(
-        self, node: int, wanted: Launch, output: BinaryIO, *, writable: Path
-    ) -> subprocess.Popen[bytes]: ...
+    def __call__(self, node: int, wanted: Launch, output: BinaryIO, *, writable: Path) -> subprocess.Popen[bytes]: ...
 
 
 @dataclass(frozen=True)

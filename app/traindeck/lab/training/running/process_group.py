@@ -43,7 +43,7 @@ class ProcessGroup:
 
     @classmethod
     def left(cls, job_id: str) -> ProcessGroup:
-        """What a Lab that was killed has left of this job; it may have been elsewhere in the hierarchies than we are."""
+        """What a Lab that was killed has left of this job, wherever in the hierarchies it was."""
         return cls(tuple(folder for folder in _folders() if folder.name.startswith(f"{_PREFIX}{job_id}-")))
 
     @classmethod

@@ -125,7 +125,7 @@ def test_the_installation_of_packages_has_the_limits_of_its_worker(jobs: Jobs) -
 def test_the_script_before_training_is_in_the_group_of_its_worker(jobs: Jobs) -> None:
     jobs.script("print('never')")
     jobs.script("cat /proc/self/cgroup; exit 3", name="ma-pre-start.sh")
-    cards = {
+    cards: dict[str, Any] = {
         "algorithm__engine": {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"},
         "spec__resource": {"flavor_id": "modelarts.kat1.8xlarge.public"},
     }

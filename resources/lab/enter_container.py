@@ -217,23 +217,33 @@ def close_kernel(ground):
     for path in UNCHANGED_OF_KERNEL:
         if os.path.exists(ground + path):
             mount(ground + path, ground + path, None, MS_BIND | MS_REC)
-            flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
-            mount(None, ground + path, None, flags)
+    # What is mounted below them came with them, and stays open for writing until it is closed as well.
+    for path, flags in mounts_below(ground):
+        if any((path + "/").startswith(ground + place + "/") for place in UNCHANGED_OF_KERNEL):
+            flags |= MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
+            with contextlib.suppress(FileNotFoundError):  # covered by another one
+                mount(None, path, None, flags)
+
+
+def mounts_below(ground):
+    """The paths of all mounts there, and the flags they must keep; none of those that mount others on demand."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        rows = [line.split() for line in file]
+    for row in rows:
+        path = re.sub(r"\\(\d{3})", lambda found: chr(int(found.group(1), 8)), row[4])
+        if (path + "/").startswith(ground + "/") and row[row.index("-") + 1] != "autofs":
+            yield path, sum(KEPT.get(name, 0) for name in row[5].split(","))
 
 
 def close_for_writing(ground, owned):
     """All that was put in, mount by mount, but what is the job's own."""
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        rows = [line.split() for line in file]
     kernels = (ground + "/proc", ground + "/dev/pts")
-    for row in rows:
-        path = re.sub(r"\\(\d{3})", lambda found: chr(int(found.group(1), 8)), row[4])
+    for path, flags in mounts_below(ground):
         inside = path[len(ground) :]
-        if inside in owned or not (path + "/").startswith(ground + "/") or row[row.index("-") + 1] == "autofs":
+        if inside in owned:
             continue
         if any((path + "/").startswith(place + "/") for place in kernels):
             continue
-        flags = sum(KEPT.get(name, 0) for name in row[5].split(","))
         try:
             with place(ground, owned, inside, os.path.isdir(path), may_make=False) as target:
                 mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
@@ -275,9 +285,7 @@ def keep_inside():
     if not has_scopes():
         return
     rules = (ctypes.c_uint64 * 3)(0, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS)
-    handle = checked(
-        libc.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(ctypes.sizeof(rules)), 0), "landlock"
-    )
+    handle = checked(libc.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(ctypes.sizeof(rules)), 0), "landlock")
     checked(libc.syscall(LANDLOCK_RESTRICT_SELF, handle, 0), "landlock")
     os.close(handle)
 

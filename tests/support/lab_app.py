@@ -36,6 +36,7 @@ from traindeck.lab.training.api import modelarts_api
 from traindeck.lab.training.jobs import JobService
 from traindeck.lab.training.running.containers import Containers, Means
 from traindeck.lab.training.running.job_outcome import Timing
+from traindeck.lab.training.running.process_group import ProcessGroup
 from traindeck.lab.training.running.process_tree import JOB_VARIABLE, job_mark
 from traindeck.lab.training.running.worker_places import WorkerPlaces
 
@@ -127,6 +128,8 @@ def running_lab(root: Path, timing: Timing | None = FAST, **more: Any) -> Iterat
         yield lab
     finally:
         lab.stop()
+    jobs = {folder.name for folder in (root / "jobs").iterdir()}
+    assert ProcessGroup.left_of(jobs).folders == ()
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from aiohttp import web
 
 _BACKLOG = 128
 _LOOKS = 4
-_BEGIN_S = 0.05
 _Request = TypeVar("_Request", bound=web.BaseRequest)
 Handler = Callable[[_Request], Awaitable[web.StreamResponse]]
 
@@ -53,19 +52,20 @@ class Connections:
         # Accepted in this round of the loop, and among those of the server in the next.
         self._new: set[web.RequestHandler] = set()
         self._marks: dict[web.RequestHandler, tuple[_Mark, float]] = {}
-        # Their clients have said all they will say, and wait for the answer.
+        # Their clients have said all they will say, and wait for more than one answer.
         self._half_closed: set[web.RequestHandler] = set()
 
     async def serve(self, http: _Request, handler: Handler[_Request]) -> web.StreamResponse:
         protocol = http.protocol
         self._busy[protocol] = http
+        if protocol in self._half_closed and not http.content.is_eof() and protocol.transport:
+            protocol.transport.close()  # the rest of this request cannot come
         try:
-            response = await handler(http)
-            if protocol in self._half_closed:
-                response.force_close()  # no other request can follow
-            return response
+            return await handler(http)
         finally:
-            self._half_closed.discard(protocol)
+            if protocol in self._half_closed and not protocol._messages:
+                self._half_closed.discard(protocol)
+                protocol.close()  # after this answer
             del self._busy[protocol]
             self._last_used[protocol] = next(self._turns)
 
@@ -106,6 +106,7 @@ class Connections:
                 protocol.transport.abort()
         self._marks = marks
         self._last_used = {one: turn for one, turn in self._last_used.items() if one.transport}
+        self._half_closed = {one for one in self._half_closed if one.transport}
 
     def _look_again(self) -> None:
         loop = asyncio.get_running_loop()
@@ -137,20 +138,24 @@ class Connections:
         return _Listener(made, self._keeps_open)
 
     def _keeps_open(self, protocol: web.RequestHandler) -> bool:
-        """Whether a client that sends nothing more is owed an answer; its last request may not be begun yet."""
-        http = self._busy.get(protocol)
-        if http is None:
-            asyncio.get_running_loop().call_later(_BEGIN_S, self._close_unless_owed, protocol)
-            return True
-        if http.content.is_eof():
-            self._half_closed.add(protocol)
-            return True
-        return False
+        """Whether a client that sends nothing more may be owed an answer, perhaps to a request that is not begun yet.
 
-    def _close_unless_owed(self, protocol: web.RequestHandler) -> None:
-        http = self._busy.get(protocol)
-        if http is not None and http.content.is_eof():
+        Only the handler itself knows of requests that wait in it, and whether it waits for one.
+        """
+        if protocol._messages:
             self._half_closed.add(protocol)
+        elif protocol._waiter is not None:
+            return False
+        else:
+            # Its last request may begin in this round of the loop.
+            asyncio.get_running_loop().call_soon(self._close_after_answer, protocol)
+        return True
+
+    def _close_after_answer(self, protocol: web.RequestHandler) -> None:
+        http = self._busy.get(protocol)
+        is_cut = http is not None and not http.content.is_eof()
+        if protocol._request_in_progress and not is_cut:
+            protocol.close()
         elif protocol.transport:
             protocol.transport.close()  # what is already written still goes out
 

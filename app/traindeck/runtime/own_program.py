@@ -13,6 +13,10 @@ CHECKS_PICTURES = "--check-pictures"
 """The only argument of one that decodes pictures; people do not type it."""
 
 
+# The path of a socket, which is no secret; the Lab must know it, to keep it from its jobs.
+_SOCKETS = {"SSH_AUTH_SOCK"}
+
+
 def own_program() -> list[str]:
     # -P: a file of the user's that is called like a module of Python must not be taken for it.
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "traindeck"]
@@ -24,6 +28,8 @@ def harmless_environment() -> dict[str, str]:
 
 
 def _opens(name: str, value: str) -> bool:
+    if name in _SOCKETS:
+        return False
     if opens(name) or not {"KEY", "KEYS"}.isdisjoint(re.split("[^A-Z0-9]", name.upper())):
         return True
     if "://" not in value:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ import pytest
 
 from support.lab_app import Jobs, channel, job_body, jobs_in, needs_containers
 from support.waiting import PATIENT_S
-from traindeck.lab.training.running.containers import Box, Containers, Means
+from traindeck.lab.training.running.containers import _USERS, Box, Containers, Means
 from traindeck.lab.training.running.host_places import Closed, Layer, PythonPlaces
 from traindeck.lab.training.running.job_outputs import folders_of, open_written
 from traindeck.lab.training.running.worker_places import WorkerPlaces
+from traindeck.runtime.own_program import harmless_environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 BASE: str = getattr(sys, "_base_executable", "") or sys.executable
@@ -84,6 +86,18 @@ def test_what_the_variables_of_the_user_name_is_hidden(
     place.mkdir()
     monkeypatch.setenv(name, f"unix:path={place},guid=0;unix:abstract=x" if name.startswith("DBUS") else str(place))
     assert ("hide", "", str(place)) in list(Closed(tmp_path / "lab").layers([]))
+
+
+def test_a_lab_that_we_start_hides_the_socket_of_the_users_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "agent"
+    place.touch()
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(place))
+    script = f"from pathlib import Path; from {Closed.__module__} import Closed; print(*Closed(Path('/lab')).hidden)"
+    # A Lab that we start has no other variables.
+    run = subprocess.run([sys.executable, "-c", script], env=harmless_environment(), capture_output=True, check=True)
+    assert str(place) in run.stdout.decode().split()
 
 
 @needs_containers
@@ -206,6 +220,23 @@ def test_what_is_shown_below_the_jobs_own_is_not_laid_through_its_links(
 
 
 @needs_containers
+def test_what_is_mounted_below_the_settings_of_the_kernel_is_closed_too(tmp_path: Path) -> None:
+    """Where a container sees the computer's own /proc."""
+    around = ("unshare", "-m", "--propagation", "private", "sh", "-c", 'mount -t tmpfs x /proc/sys/vm && exec "$@"', "")
+    if subprocess.run([*around, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root may mount here")
+    places = WorkerPlaces(tmp_path / "root" / "worker", is_mapped=True)
+    places.make_own()
+    containers, means = Containers(tmp_path / "root"), Means("unshare", own_processes=False)
+    layers = containers.layers(Path(BASE))
+    box = Box(places, "worker-0", {"hosts": "127.0.0.1 localhost\n"}, "/", layers, {"PATH": os.environ["PATH"]})
+    script = "grep -c ' /proc/sys/vm ' /proc/self/mountinfo; touch /proc/sys/vm/file"
+    command, plan = containers.command(means, Path(BASE), box, ("/bin/sh", "-c", script))
+    run = subprocess.run([*around, *command], input=plan, capture_output=True, timeout=PATIENT_S, check=False)
+    assert int(run.stdout) > 0 and b"Read-only file system" in run.stderr, run.stderr
+
+
+@needs_containers
 def test_the_code_has_no_part_in_making_the_environment(jobs: Jobs, tmp_path: Path) -> None:
     """The Lab writes into that before anything is installed."""
     jobs.script("raise SystemExit('PRIED')\n", name="venv.py")
@@ -232,6 +263,19 @@ def test_an_output_that_became_a_link_is_not_looked_through_outside(tmp_path: Pa
     assert {folder: names for folder, _, names in folders_of(places, root)} == {root: [], root / "sub": ["file"]}
 
 
+def has_other_users(folder: Path) -> bool:
+    """Whether root may give files to a user of no name here, and have namespaces; found out without the Lab."""
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return False
+    given = folder / "given"
+    given.touch()
+    with suppress(OSError):
+        os.chown(given, _USERS[0], _USERS[0])
+        kinds = ("unshare", "--mount", "--uts", "--ipc", "mount", "-t", "tmpfs", "x", str(folder))
+        return subprocess.run(kinds, capture_output=True, check=False).returncode == 0
+    return False
+
+
 CLOSED = """
 import os, pwd, sys
 def tried(call, *args):
@@ -255,7 +299,7 @@ os.chmod(out + "/deep/file", 0o400)
 
 
 @needs_containers
-def test_a_job_neither_reads_nor_changes_what_belongs_to_the_system(jobs: Jobs) -> None:
+def test_a_job_neither_reads_nor_changes_what_belongs_to_the_system(jobs: Jobs, tmp_path: Path) -> None:
     jobs.script(CLOSED)
     job = jobs.run(job_body(algorithm__outputs=[channel("train_url", "out/")]))
     job_id = job["metadata"]["id"]
@@ -271,7 +315,8 @@ def test_a_job_neither_reads_nor_changes_what_belongs_to_the_system(jobs: Jobs) 
     assert jobs.lab.get("out/deep/file") == b"kept"
     user, name, variable, environ = rows["ME"].split(" ", 3)
     isolation = job["metadata"]["annotations"]["lab/isolation"]
-    if os.geteuid() == 0 and user != "0":
+    if has_other_users(tmp_path):
+        assert user != "0"
         assert (name, variable, environ) == ("ma-user", "ma-user", "PermissionError")
     assert isolation != "full" or user != "0"
     assert not (jobs.lab.root / "jobs" / job_id / "worker-0").exists()

@@ -4,9 +4,10 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -95,8 +96,9 @@ def test_a_job_has_so_many_processes_and_no_more(jobs: Jobs, monkeypatch: pytest
         "except BlockingIOError as error: print('REFUSED', count, error)\n"
         "time.sleep(600 if count == 99 else 1)"
     )
-    is_limited = ProcessGroup.made("of-this-test", "worker-0", 1, 1 << 30).has_process_limit
-    ProcessGroup.left("of-this-test").remove()
+    own = ProcessGroup.made(str(uuid4()), "worker-0", 1, 1 << 30)
+    is_limited = any((folder / "pids.max").exists() for folder in own.folders)
+    own.remove()
     job = jobs.run(job_body())
     job_id = job["metadata"]["id"]
     if is_limited and has_groups:
@@ -106,6 +108,57 @@ def test_a_job_has_so_many_processes_and_no_more(jobs: Jobs, monkeypatch: pytest
     else:
         assert "more than 50 processes" in job["status"]["task_statuses"][0]["message"]
         assert job["status"]["phase"] == "Failed"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of Linux")
+def test_the_installation_of_packages_has_the_limits_of_its_worker(jobs: Jobs) -> None:
+    build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    jobs.script(f'{build}[project]\nname = "asking"\nversion = "1"\n', "code/job/asking", "pyproject.toml")
+    ask = "import resource, sys\nprint('LIMITED', resource.getrlimit(resource.RLIMIT_AS)[0] > 0, file=sys.stderr)\n"
+    jobs.script(f"{ask}raise SystemExit(3)\n", "code/job/asking", "backend.py")
+    jobs.script("./asking\n", name="pip-requirements.txt")
+    jobs.script("print('never')")
+    job_id = jobs.run(job_body())["metadata"]["id"]
+    assert "LIMITED True" in jobs.log(job_id)
+
+
+def test_the_script_before_training_is_in_the_group_of_its_worker(jobs: Jobs) -> None:
+    jobs.script("print('never')")
+    jobs.script("cat /proc/self/cgroup; exit 3", name="ma-pre-start.sh")
+    cards: dict[str, Any] = {
+        "algorithm__engine": {"engine_name": "Ascend-Powered-Engine", "engine_version": "TF-1.15-python3.7-aarch64"},
+        "spec__resource": {"flavor_id": "modelarts.kat1.8xlarge.public"},
+    }
+    job_id = jobs.run(job_body(**cards))["metadata"]["id"]
+    own = ProcessGroup.made(str(uuid4()), "worker-0", 100, 1 << 30)
+    own.remove()
+    assert (f"traindeck-job-{job_id}-worker-0" in jobs.log(job_id)) is bool(own.folders)
+    assert groups_of(job_id) == []
+
+
+def test_a_look_at_the_disk_does_not_hold_up_the_end(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many files there are."""
+    looking, over = threading.Event(), threading.Event()
+
+    def endless(folder: Path, is_over: Callable[[], bool]) -> int:
+        looking.set()
+        while not over.is_set():
+            disk_bytes(folder, is_over)
+            if is_over():
+                over.set()
+        return 0
+
+    disk_bytes = job_processes._disk_bytes
+    monkeypatch.setattr(job_processes, "_disk_bytes", endless)
+    jobs.script("import time; time.sleep(600)")
+    job_id = jobs.create(job_body())["metadata"]["id"]
+    try:
+        assert looking.wait(PATIENT_S)
+        jobs.stop(job_id)
+        assert jobs.ended(job_id)["status"]["phase"] == "Terminated"
+        assert over.is_set()
+    finally:
+        over.set()
 
 
 MANY_FILES = """
@@ -165,20 +218,57 @@ def test_a_stop_ends_the_upload_of_outputs(tmp_path: Path, monkeypatch: pytest.M
         assert "the job was stopped; what is missing is in" in jobs.messages(job_id)
 
 
-def test_what_a_killed_lab_left_in_a_group_is_ended(tmp_path: Path) -> None:
-    group = ProcessGroup.made("job-of-this-test", "worker-0", 100, 1 << 30)
+@pytest.fixture
+def group() -> Iterator[ProcessGroup]:
+    group = ProcessGroup.made(str(uuid4()), "worker-0", 100, 1 << 30)
     if not group.folders:
         pytest.skip("this computer lets us have no group")
-    stray = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"]})
-    try:
-        group.add(stray.pid)
-        assert group.pids() == {stray.pid}
-        left = ProcessGroup.left("job-of-this-test")
-        tree = ProcessTree("job-of-this-test")
-        tree.watch(left)
-        assert tree.end(0.1)
-        stray.wait()
-        left.remove()
-        assert not any(folder.exists() for folder in group.folders)
-    finally:
-        stray.kill()
+    yield group
+    group.remove()
+    assert not any(folder.exists() for folder in group.folders)
+
+
+@pytest.fixture
+def stray() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"]})
+    yield process
+    process.kill()
+    process.wait()
+
+
+def job_of(group: ProcessGroup) -> str:
+    return group.folders[0].name.removeprefix("traindeck-job-").removesuffix("-worker-0")
+
+
+def test_what_a_killed_lab_left_in_a_group_is_ended(group: ProcessGroup, stray: subprocess.Popen[bytes]) -> None:
+    group.add(stray.pid)
+    assert group.pids() == {stray.pid}
+    left = ProcessGroup.left(job_of(group))
+    tree = ProcessTree(job_of(group))
+    tree.watch(left)
+    assert tree.end(0.1)
+    stray.wait()
+    left.remove()
+    assert not any(folder.exists() for folder in group.folders)
+
+
+def test_groups_of_a_lab_that_was_elsewhere_are_found(group: ProcessGroup) -> None:
+    job_id = str(uuid4())
+    inner = [folder / f"traindeck-job-{job_id}-worker-0" for folder in group.folders]
+    for folder in inner:
+        folder.mkdir()
+    assert sorted(ProcessGroup.left(job_id).folders) == sorted(inner)
+    ProcessGroup.left_of({job_id}).remove()
+    assert not any(folder.exists() for folder in inner)
+    assert all(folder.exists() for folder in group.folders)
+
+
+def test_a_folder_that_is_in_use_does_not_keep_the_others(
+    group: ProcessGroup, stray: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_group, "_REMOVE_S", 0.1)
+    (group.folders[0] / "cgroup.procs").write_text(str(stray.pid), encoding="ascii")
+    group.remove()
+    assert [folder.exists() for folder in group.folders] == [True, *[False] * (len(group.folders) - 1)]
+    stray.kill()
+    stray.wait()

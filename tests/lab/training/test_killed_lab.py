@@ -9,6 +9,7 @@ from support.lab_app import BUCKET, Jobs, are_gone, job_body, prepared, processe
 from support.servers.lab_process import LabProcess
 from support.waiting import PATIENT_S
 from traindeck.lab import disk_usage
+from traindeck.lab.training.running.process_group import ProcessGroup
 
 SCRIPT = """
 import os, subprocess, sys, time
@@ -45,6 +46,7 @@ def test_a_job_of_a_killed_lab_ends_as_lost_with_all_its_processes(tmp_path: Pat
             assert (job["status"]["phase"], job["status"]["secondary_phase"]) == ("Abnormal", "Lost")
             assert "ended unexpectedly" in jobs.messages(job_id, level="Error")
             assert are_gone(orphans)
+            assert ProcessGroup.left(job_id).folders == ()
             assert jobs.log(job_id).startswith(log)
             short = f"/{BUCKET}/code/job/short.py"
             assert jobs.run(job_body("job-2", algorithm__boot_file=short))["status"]["phase"] == "Completed"
@@ -61,6 +63,7 @@ def test_what_a_killed_lab_left_running_ends_when_its_folder_is_emptied(tmp_path
         lab.kill()
         disk_usage.empty(tmp_path / "lab")
         assert are_gone(orphans)
+        assert ProcessGroup.left(job_id).folders == ()
 
 
 def test_the_log_link_opens_the_log_without_keys(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import io
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from support.lab_app import Jobs, are_gone, job_body, processes_of, wait_for
+from traindeck.lab.training.running.host_places import PythonPlaces
+from traindeck.lab.training.running.packages import PackageEnvironments
 
 SHOW = "import tiny_pack; print('TINY', tiny_pack.VERSION, tiny_pack.__file__)"
 
@@ -129,3 +132,20 @@ def test_a_stop_reaches_the_installation(jobs: Jobs) -> None:
     assert jobs.lab.service.live_jobs() == 0
     assert processes
     assert are_gone(processes)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such pipes")
+def test_a_pipe_among_the_packages_does_not_hang_the_lab(tmp_path: Path) -> None:
+    base = PythonPlaces.asked(Path(sys.executable))
+    runs: list[Path] = []
+
+    def run(environment: Path, command: tuple[str, ...]) -> int:
+        runs.append(environment)
+        os.mkfifo(environment / "complete")
+        return 0
+
+    environments = PackageEnvironments(tmp_path)
+    place = environments.place(tmp_path, base)
+    assert environments.install(place, base, run)
+    assert not environments.install(place, base, run)
+    assert runs == [place]

@@ -18,6 +18,7 @@ from support.lab_app import (
     wait_for,
 )
 from traindeck.lab.faults import Fault, Kind
+from traindeck.lab.training.lab_settings import CurrentSettings, LabSettings
 
 # Runs until it is told to end.
 PATIENT = "import os, time; print('up')\nwhile not os.path.exists('go'): time.sleep(0.02)"
@@ -147,3 +148,18 @@ def test_the_number_of_jobs_at_once_takes_effect_while_they_wait(tmp_path: Path)
         assert jobs.phase(first) == "Running"
         for job_id in (first, second):
             finish(jobs, job_id)
+
+
+def test_a_mistake_in_the_settings_changes_nothing_and_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings, file = CurrentSettings(tmp_path), tmp_path / "lab.toml"
+    file.write_text("parallel_jobs = 7\n", encoding="utf-8")
+    assert settings.now().parallel_jobs == 7
+    file.write_text("parallel_jobs = many\n", encoding="utf-8")
+    assert [settings.now().parallel_jobs for _ in range(3)] == [7, 7, 7]
+    assert len(caplog.records) == 1
+    file.write_text("parallel_jobs = 11\n", encoding="utf-8")
+    assert settings.now().parallel_jobs == 11
+    file.unlink()
+    assert settings.now() == LabSettings()

@@ -1,11 +1,14 @@
 """Volumes of a job: folders that jobs share, copies of OBS, and a word where one cannot be had."""
 
-from pathlib import PurePosixPath
+import os
+import sys
+from pathlib import Path, PurePosixPath
 
 import pytest
 
-from support.lab_app import BUCKET, Jobs, error_of, job_body, needs_containers
+from support.lab_app import BUCKET, FAST, Jobs, error_of, job_body, jobs_in, needs_containers, running_lab, sdk_client
 from traindeck.lab.training.job_form import Volume
+from traindeck.lab.training.running import containers
 from traindeck.lab.training.running.host_places import PythonPlaces
 from traindeck.lab.training.running.volumes import _obstacle
 
@@ -38,6 +41,23 @@ def test_jobs_share_a_volume_and_have_a_copy_of_obs(jobs: Jobs) -> None:
     second = jobs.run({**body, "metadata": {"name": "job-2"}})
     assert "BEFORE True" in jobs.log(second["metadata"]["id"])
     assert jobs.lab.keys("sets/") == ["sets/a/one.txt"]
+
+
+@needs_containers
+def test_a_volume_from_jobs_of_another_user_serves_those_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sys.platform == "win32" or os.geteuid() != 0:
+        pytest.skip("only root has jobs of several users")
+    with jobs_in(tmp_path / "lab") as jobs:
+        jobs.script("open('/traindeck-nas/mark', 'w').write('first')")
+        assert jobs.run(job_body(spec__volumes=[NFS]))["status"]["phase"] == "Completed"
+    monkeypatch.setattr(containers, "_USERS", ())
+    with running_lab(tmp_path / "lab", FAST) as lab, sdk_client(lab.url, lab.account) as client:
+        jobs = Jobs(lab, client)
+        jobs.script("open('/traindeck-nas/mark', 'a').write(' second'); print(open('/traindeck-nas/mark').read())")
+        job = jobs.run(job_body("second", spec__volumes=[NFS]))
+        assert "first second" in jobs.log(job["metadata"]["id"])
 
 
 @needs_containers

@@ -206,6 +206,9 @@ CREATE TABLE IF NOT EXISTS quotas (
         """The legs of a job's way; their end is 0 while they last."""
         return self._database.rows("SELECT * FROM stages WHERE job_id = ? ORDER BY rowid", (job_id,))
 
+    def ids(self) -> set[str]:
+        return {row["id"] for row in self._database.rows("SELECT id FROM jobs")}
+
     def add_process(self, job_id: str, process: ProcessId) -> None:
         self._database.write("INSERT INTO processes VALUES (?, ?, ?)", (job_id, process.pid, process.created))
 

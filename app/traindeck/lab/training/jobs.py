@@ -26,7 +26,7 @@ from traindeck.lab.training.database import TrainingDatabase, now_ms
 from traindeck.lab.training.job_document import completed
 from traindeck.lab.training.job_form import MPI_ENGINES, JobForm, read_form
 from traindeck.lab.training.job_records import STOPPABLE_PHASES, EventText, JobRecord, JobRecords
-from traindeck.lab.training.lab_settings import SETTINGS, LabSettings, SettingsError, read_settings
+from traindeck.lab.training.lab_settings import SETTINGS, CurrentSettings, SettingsError
 from traindeck.lab.training.running.containers import Containers, Means
 from traindeck.lab.training.running.interpreters import Interpreters
 from traindeck.lab.training.running.job_environment import ObsAccess
@@ -34,6 +34,7 @@ from traindeck.lab.training.running.job_files import ObsPath, OwnBuckets
 from traindeck.lab.training.running.job_log import add_service_line, signed_link
 from traindeck.lab.training.running.job_outcome import StopReason, Timing, Work, hold, time_limit_s
 from traindeck.lab.training.running.packages import PackageEnvironments
+from traindeck.lab.training.running.process_group import ProcessGroup
 from traindeck.lab.training.running.process_tree import end_orphans
 from traindeck.lab.training.running.runner import JobRun
 from traindeck.lab.training.running.volumes import Mounts, mounts_of
@@ -124,7 +125,8 @@ class JobService:
         `warn` gets, from a thread of its own, what the check of that file at the start finds wrong.
         """
         root = Path(os.path.realpath(root))  # what jobs see of it has no other name
-        settings = _settings(root)
+        self._settings = CurrentSettings(root)
+        settings = self._settings.now()
         self.obs_url = ""
         self.catalogue = Catalogue(catalogue or resource("lab", "catalogue.toml"))
         self._root = root
@@ -139,7 +141,7 @@ class JobService:
         self._interpreters = Interpreters(root, python)
         self._environments = PackageEnvironments(root)
         self._containers = Containers(root)
-        self._queue = JobQueue(lambda: parallel_jobs or _settings(root).parallel_jobs, self._faults)
+        self._queue = JobQueue(lambda: parallel_jobs or self._settings.now().parallel_jobs, self._faults)
         self._faults.on_change(self._queue.look)
         self._is_ending = False
         self._database: TrainingDatabase | None = None
@@ -173,7 +175,7 @@ class JobService:
     def create(self, account: LabAccount, body: Mapping[str, Any]) -> JobRecord:
         buckets = OwnBuckets(self._objects, account.domain_id)
         body = self._with_algorithm(account, body)
-        settings = _settings(self._root)
+        settings = self._settings.now()
         form = read_form(body, self.catalogue, buckets, settings.code_entries)
         form = replace(form, has_obs_urls=form.engine.v1_compatible and settings.obs_urls)
         held_by = hold(self._faults, form.flavor)
@@ -361,7 +363,7 @@ class JobService:
         # Shims of version managers need the files of those, which jobs do not see.
         python = Path(self._containers.places(python).executable or python)
         means = self._containers.means(python)
-        if not _settings(self._root).container_paths:
+        if not self._settings.now().container_paths:
             return python, means, _BY_SETTING
         return python, means, self._containers.paths_obstacle(python)
 
@@ -395,6 +397,7 @@ class JobService:
             for path in map(self.sandbox(job.id).log, job.tasks):
                 if path.exists():
                     add_service_line(path, events.LOST.english)
+        ProcessGroup.left_of(self.records.ids()).remove()
 
     def _end_runs(self) -> None:
         with self._lock:
@@ -407,12 +410,3 @@ class JobService:
             self._queue.dismiss(run)
         for run in runs:
             run.join()
-
-
-def _settings(root: Path) -> LabSettings:
-    """Those of `lab.toml`; a file that cannot be used must not keep the Lab from starting."""
-    try:
-        return read_settings(root)
-    except SettingsError as error:
-        log.warning("%s", error)
-        return LabSettings()

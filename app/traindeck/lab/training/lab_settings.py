@@ -1,6 +1,8 @@
 """What a user wrote into `lab.toml`: which Python runs which engine, how many jobs at once, how fast hours pass."""
 
+import logging
 import os
+import threading
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from traindeck.lab.training.job_records import EventText
+
+log = logging.getLogger(__name__)
 
 SETTINGS = "lab.toml"
 _UNREADABLE = EventText("{path} cannot be read: {reason}", "无法读取 {path}：{reason}")
@@ -65,6 +69,32 @@ def read_settings(root: Path) -> LabSettings:
             raise _refused(path, f"{name} must be true or false", f"{name} 必须为 true 或 false")
     numbers = {name: _number(path, name, table[name]) for name in _NUMBERS if name in table}
     return LabSettings(pythons=engines, **switches, **numbers)
+
+
+class CurrentSettings:
+    """Those of one root as the file has them now; while it cannot be used, those before count."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()
+        self._state: tuple[int, int, int] | None = None
+        self._last = LabSettings()
+
+    def now(self) -> LabSettings:
+        """Read only after a change, and what is wrong goes to the log once."""
+        with self._lock:
+            try:
+                found = (self._root / SETTINGS).stat()
+                state = found.st_mtime_ns, found.st_size, found.st_ino
+            except OSError:
+                state = 0, 0, 0
+            if state != self._state:
+                self._state = state
+                try:
+                    self._last = read_settings(self._root)
+                except SettingsError as error:
+                    log.warning("%s", error)
+            return self._last
 
 
 def _number(path: Path, name: str, value: Any) -> Any:

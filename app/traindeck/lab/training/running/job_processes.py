@@ -4,6 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -19,6 +20,7 @@ from traindeck.lab.training.job_form import ASCEND_ENGINE
 from traindeck.lab.training.job_records import EventText
 from traindeck.lab.training.running.interpreters import NoInterpreterError
 from traindeck.lab.training.running.job_environment import (
+    Launch,
     Rank,
     launch,
     launch_before,
@@ -96,12 +98,14 @@ def _bytes(process: psutil.Process, read: Callable[[psutil.Process], int]) -> in
         return 0
 
 
-def _disk_bytes(folder: Path) -> int:
-    """What is removed while this looks counts or not."""
+def _disk_bytes(folder: Path, is_over: Callable[[], bool]) -> int:
+    """What is removed while this looks counts or not; too little where the look is over before its end."""
     size, left = 0, [folder]
-    while left:
+    while left and not is_over():
         with suppress(OSError), os.scandir(left.pop()) as entries:
             for entry in entries:
+                if is_over():
+                    break
                 with suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
                     size += getattr(status, "st_blocks", status.st_size // 512) * 512
@@ -184,21 +188,40 @@ class JobProcesses:
         self._max_log_bytes = work.timing.max_log_bytes
         self._full_disk: Exceeded | None = None
         self._next_disk_look = 0.0
+        self._disk_look: threading.Thread | None = None
+        self._is_over = threading.Event()
         self._was_refused = False
 
     @property
     def count(self) -> int:
         return len(self._started)
 
-    def own(self, process: subprocess.Popen[bytes], worker: _Worker | None = None) -> None:
-        """Take a process into the job, so that it ends with it, even after the Lab itself was killed."""
+    def make_workers(self) -> None:
+        """Before the first process: what limits the workers."""
+        work, form = self._work, self._work.form
+        for node, task in enumerate(form.tasks):
+            tree = self.tree if form.node_count == 1 else ProcessTree(work.id)
+            limits = FlavorLimits(form.flavor, int(work.id[:4], 16) + node)
+            group = ProcessGroup.made(work.id, task, limits.most_processes, int(limits.memory_gb * _GIB))
+            for one in {tree, self.tree}:
+                one.watch(group)
+            self._workers.append(_Worker(task, tree, Meter(), limits, group))
+
+    def begin(
+        self, node: int, wanted: Launch, output: BinaryIO, *, packages: Path | None = None, writable: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start one process within the limits of its worker; it ends with the job, even after the Lab was killed."""
+        worker = self._workers[node]
+        process = start_in_worker(
+            self._work, node, wanted, output, packages=packages, writable=writable, group=worker.group
+        )
         with suppress(psutil.NoSuchProcess):  # already over, as seen on Windows
             identity = ProcessId.of(process.pid)
-            if worker is not None:
-                worker.limits.apply(psutil.Process(process.pid))
-                worker.tree.add(identity)
+            worker.limits.apply(psutil.Process(process.pid))
+            worker.tree.add(identity)
             self.tree.add(identity)
             self._work.records.add_process(self._work.id, identity)
+        return process
 
     def start(self, python: JobPython, keep_going: KeepGoing) -> None:
         """Start every process of every worker."""
@@ -206,13 +229,7 @@ class JobProcesses:
         nodes = [list(of_node) for _, of_node in itertools.groupby(ranks(form), key=lambda rank: rank.node)]
         for of_node in nodes:
             self._run_before(of_node[0], python, keep_going)
-        for node, (of_node, task) in enumerate(zip(nodes, form.tasks, strict=True)):
-            tree = self.tree if form.node_count == 1 else ProcessTree(work.id)
-            limits = FlavorLimits(form.flavor, int(work.id[:4], 16) + node)
-            group = ProcessGroup.made(work.id, task, limits.most_processes, int(limits.memory_gb * _GIB))
-            for one in {tree, self.tree}:
-                one.watch(group)
-            self._workers.append(_Worker(task, tree, Meter(), limits, group))
+        for of_node, task in zip(nodes, form.tasks, strict=True):
             work.say(task, f"training starts with {python.base}")
             # The processes write the file themselves: a slow or dead Lab never blocks or cuts their output.
             with work.sandbox.log(task).open("ab") as output:
@@ -272,19 +289,28 @@ class JobProcesses:
         return next(map(self._out_of_memory, found), None)
 
     def look_at_disk(self) -> None:
-        """Count what the workers have on the disk, which may take long; `sample` tells of the result."""
-        if time.monotonic() < self._next_disk_look:
-            return
+        """Count what the workers have on the disk, beside all else: it may take long. `sample` tells of the result."""
+        is_looking = self._disk_look is not None and self._disk_look.is_alive()
+        if not is_looking and time.monotonic() >= self._next_disk_look:
+            self._disk_look = threading.Thread(target=self._look_at_disk, name=f"disk-{self._work.id}")
+            self._disk_look.start()
+
+    def _look_at_disk(self) -> None:
         began = time.monotonic()
         for worker in self._workers:
             most = worker.limits.disk_gb
             places = self._work.sandbox.worker(worker.task)
-            if most is not None and sum(map(_disk_bytes, {folder for folder, _ in places.own})) > most * _GIB:
+            folders = {folder for folder, _ in places.own}
+            if most is not None and sum(_disk_bytes(one, self._is_over.is_set) for one in folders) > most * _GIB:
                 event = events.DISK_FULL.of(task=worker.task, disk_gb=most)
                 self._full_disk = Exceeded(worker.task, event, "No space left on device")
         self._next_disk_look = time.monotonic() + _DISK_SHARE * (time.monotonic() - began)
 
-    def clear_groups(self) -> None:
+    def clear(self) -> None:
+        """After the last process."""
+        self._is_over.set()
+        if self._disk_look is not None:
+            self._disk_look.join()
         for worker in self._workers:
             worker.group.remove()
 
@@ -308,12 +334,10 @@ class JobProcesses:
     def _start_one(self, rank: Rank, python: JobPython, output: BinaryIO) -> None:
         try:
             wanted = launch(self._work, rank, python)
-            group = self._workers[rank.node].group
-            process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages, group=group)
+            process = self.begin(rank.node, wanted, output, packages=python.packages)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
         self._started.append((rank, process))
-        self.own(process, self._workers[rank.node])
 
     def _run_before(self, rank: Rank, python: JobPython, keep_going: KeepGoing) -> None:
         """Run the worker's script that comes before training, to its end."""
@@ -323,10 +347,9 @@ class JobProcesses:
             if wanted is None:
                 return
             with self._work.sandbox.log(task).open("ab") as output:
-                process = start_in_worker(self._work, rank.node, wanted, output, packages=python.packages)
+                process = self.begin(rank.node, wanted, output, packages=python.packages)
         except (OSError, ValueError, NoInterpreterError) as error:
             raise self._not_started(rank, error) from error
-        self.own(process)
         code = _exit_code(exit_code(process, keep_going))
         event = events.RAN_BEFORE.of(task=task, exit_code=code)
         self._work.tell(event, level="Error" if code else "Info", source="Task")

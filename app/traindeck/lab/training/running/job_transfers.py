@@ -1,7 +1,9 @@
 """What a run brings to its workers before training, and their outputs and logs to where the job wants them."""
 
 import logging
+import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -9,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 from traindeck.lab.obs.errors import ObsError
 from traindeck.lab.training import job_history as events
@@ -33,10 +36,15 @@ from traindeck.lab.training.running.job_outputs import OutputFolders, Progress
 from traindeck.lab.training.running.job_pythons import JobPython
 from traindeck.lab.training.running.packages import REQUIREMENTS, PackagesError, package_sources
 from traindeck.lab.training.running.process_tree import exit_code
-from traindeck.lab.training.running.starting import start_in_worker
 from traindeck.lab.training.running.worker_places import hand_over
 
 log = logging.getLogger(__name__)
+
+
+class Begin(Protocol):
+    """Starts a process on a worker, within its limits; it is one of the job's."""
+
+    def __call__(self, node: int, wanted: Launch, output: BinaryIO, *, writable: Path) -> subprocess.Popen[bytes]: ...
 
 
 @dataclass(frozen=True)
@@ -45,8 +53,7 @@ class Preparation:
 
     work: Work
     keep_going: KeepGoing
-    own: Callable[[subprocess.Popen[bytes]], None]
-    """Takes every process that is started into the job's tree."""
+    begin: Begin
 
     def run(self) -> JobPython:
         """Do it all; the Python that runs the job."""
@@ -157,9 +164,12 @@ class Preparation:
             for task in work.form.tasks:
                 hand_over(work.sandbox.worker(task).root, user)
                 hand_over(work.sandbox.log(task), user)
-            for folder in (work.access.moxing, *(folder for _, folder in work.mounts.folders)):
-                if folder.stat().st_uid != user:
-                    hand_over(folder, user)
+            if sys.platform != "win32" and os.geteuid() == 0:
+                # Jobs of before may have run as another user; root's own cannot use what is not theirs everywhere.
+                owner = os.geteuid() if user is None else user
+                for folder in (work.access.moxing, *(folder for _, folder in work.mounts.folders)):
+                    if folder.stat().st_uid != owner:
+                        hand_over(folder, owner)
         except OSError as error:
             raise EndedError(not_created(events.NOT_PREPARED.of(cause=error))) from error
 
@@ -191,8 +201,7 @@ class Preparation:
         hand_over(environment, work.sandbox.user)
         wanted = Launch(command, work.sandbox.worker(task).seen(folder), variables)
         with work.sandbox.log(task).open("ab") as output:
-            process = start_in_worker(work, 0, wanted, output, writable=environment)
-        self.own(process)
+            process = self.begin(0, wanted, output, writable=environment)
         return exit_code(process, self.keep_going)
 
     def _tell(self, text: EventText) -> None:

@@ -17,7 +17,7 @@ from traindeck.lab.training.running.job_pythons import make_environment, python_
 from traindeck.runtime.own_program import harmless_environment
 
 REQUIREMENTS = "pip-requirements.txt"
-_COMPLETE = "complete"
+_COMPLETE = ".complete"
 _ASK_LIMIT_S = 30.0
 # Offline, pip would otherwise try for minutes.
 _PIP = ("install", "--no-input", "--disable-pip-version-check", "--retries", "1", "--timeout", "15")
@@ -56,18 +56,18 @@ class PackageEnvironments:
         with self._lock:
             building = self._building.setdefault(environment.name, threading.Lock())
         with building:
-            complete = environment / _COMPLETE
-            if complete.exists():
-                os.utime(complete, follow_symlinks=os.utime not in os.supports_follow_symlinks)
+            # Beside it, where no job may write: what was installed may have laid anything in there.
+            complete = environment.with_suffix(_COMPLETE)
+            if complete.exists() and environment.exists():
                 return False
+            complete.unlink(missing_ok=True)
             if environment.exists():
                 shutil.rmtree(environment)
             environment.mkdir(mode=0o700, parents=True)
             try:
                 make_environment(environment, base)
                 _install(python_in(environment), partial(run, environment))
-                # What was installed ran in there, and may have laid a link.
-                os.close(os.open(complete, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+                complete.touch(mode=0o600)
             except BaseException:
                 shutil.rmtree(environment, ignore_errors=True)
                 raise

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
 import time
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 _PREFIX = "traindeck-job-"
 _MOUNT = re.compile(r"\\(\d{3})")
+_ID_LENGTH = 36
 _REMOVE_S = 2.0
 _POLL_S = 0.02
 
@@ -28,7 +31,6 @@ class ProcessGroup:
         name = f"{_PREFIX}{job_id}-{task}"
         folders = []
         for parent in _parents():
-            _hand_on(parent)
             with suppress(OSError):
                 folder = parent / name
                 folder.mkdir(exist_ok=True)
@@ -41,8 +43,14 @@ class ProcessGroup:
 
     @classmethod
     def left(cls, job_id: str) -> ProcessGroup:
-        """What a Lab that was killed has left of this job."""
-        return cls(tuple(folder for parent in _parents() for folder in parent.glob(f"{_PREFIX}{job_id}-*")))
+        """What a Lab that was killed has left of this job, wherever in the hierarchies it was."""
+        return cls(tuple(folder for folder in _folders() if folder.name.startswith(f"{_PREFIX}{job_id}-")))
+
+    @classmethod
+    def left_of(cls, job_ids: Container[str]) -> ProcessGroup:
+        """What is left of these jobs, each named by its UUID."""
+        start = len(_PREFIX)
+        return cls(tuple(folder for folder in _folders() if folder.name[start : start + _ID_LENGTH] in job_ids))
 
     def add(self, pid: int) -> None:
         self._write("cgroup.procs", pid)
@@ -53,10 +61,6 @@ class ProcessGroup:
             with suppress(OSError):
                 found.update(map(int, (folder / "cgroup.procs").read_text(encoding="ascii").split()))
         return found
-
-    @property
-    def has_process_limit(self) -> bool:
-        return any((folder / "pids.max").exists() for folder in self.folders)
 
     def was_full(self) -> bool:
         """Whether a process was refused for the limit of processes."""
@@ -76,9 +80,9 @@ class ProcessGroup:
             while folder.exists():
                 try:
                     folder.rmdir()
-                except OSError:
-                    if time.monotonic() > deadline:
-                        return
+                except OSError as error:
+                    if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                        break  # the next start of the Lab tries again
                     time.sleep(_POLL_S)
 
     def _write(self, name: str, value: int) -> None:
@@ -102,7 +106,19 @@ class ProcessGroup:
 
 
 def _parents() -> list[Path]:
-    """Where we are ourselves: in the hierarchy of version 2, and in that for processes of version 1."""
+    """Where we are ourselves, as far as we may make groups there."""
+    return [own for _, own in _hierarchies() if os.access(own, os.W_OK)]
+
+
+def _folders() -> Iterator[Path]:
+    """The folders of all jobs of all Labs."""
+    for top, _ in _hierarchies():
+        for place, names, _ in os.walk(top):
+            yield from (Path(place, name) for name in names if name.startswith(_PREFIX))
+
+
+def _hierarchies() -> list[tuple[Path, Path]]:
+    """That of version 2, and that for processes of version 1: its top, and where we are in it."""
     if sys.platform != "linux":
         return []
     found = []
@@ -118,15 +134,6 @@ def _parents() -> list[Path]:
                 if kind == "cgroup2" if is_second else kind == "cgroup" and "pids" in options:
                     top = Path(_MOUNT.sub(lambda code: chr(int(code[1], 8)), mount[4]))
                     inside = path if mount[3] == "/" else "/" + path.removeprefix(mount[3]).lstrip("/")
-                    found.append(top / inside.lstrip("/"))
+                    found.append((top, top / inside.lstrip("/")))
                     break
-    return [parent for parent in found if os.access(parent, os.W_OK)]
-
-
-def _hand_on(parent: Path) -> None:
-    """Ask for limits in the groups below; the kernel refuses that where our own group has processes, as most have."""
-    control = parent / "cgroup.subtree_control"
-    for controller in ("memory", "pids"):
-        with suppress(OSError):
-            if controller not in control.read_text(encoding="ascii").split():
-                control.write_text(f"+{controller}", encoding="ascii")
+    return found

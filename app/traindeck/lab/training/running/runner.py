@@ -64,7 +64,7 @@ class JobRun:
         self._on_look = on_look
         self._delivery = Delivery(work)
         self._processes = JobProcesses(work)
-        self._preparation = Preparation(work, self._check_stop, self._processes.own)
+        self._preparation = Preparation(work, self._check_stop, self._processes.begin)
         self._measured_at = 0.0
         self._stopped_before: StopReason | None = None
         self._delivery_end = 0.0
@@ -121,6 +121,7 @@ class JobRun:
         self._records.move(self.id, "Running", only_from=("Pending",), event=events.RUNNING)
         try:
             self._records.begin_stage(self.id, "preparing")
+            self._processes.make_workers()
             python = self._preparation.run()
             self._records.begin_stage(self.id, "running")
             self._check_stop()
@@ -133,7 +134,7 @@ class JobRun:
         finally:
             grace_s = _LEFTOVER_GRACE_S if self._reason is None else self._timing.grace_s
             all_gone = self._processes.tree.end(grace_s, self._is_hurried)
-            self._processes.clear_groups()
+            self._processes.clear()
             self._processes.finish_logs()
         self._records.begin_stage(self.id, "end")
         self._say_last_lines()
@@ -221,7 +222,7 @@ class JobRun:
                 if (exceeded := self._processes.sample()) is not None:
                     return self._over_limit(exceeded)
             if disk.is_due():
-                self._delivery.begin("disk", self._processes.look_at_disk)
+                self._processes.look_at_disk()
             if metrics.is_due():
                 self._measure()
             if logs.is_due():

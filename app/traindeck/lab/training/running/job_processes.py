@@ -64,13 +64,14 @@ class FlavorLimits:
         self._fence = int(flavor.memory_gb * _GIB) * _FENCE if flavor.cards == 0 else 0
         self._place = place
 
-    def apply(self, process: psutil.Process) -> None:
-        """For a process just started; what it starts inherits the limits, and what it has started gets them."""
+    def apply(self, pid: int) -> None:
+        """Limit a process just started; what it starts inherits the limits, and what it has started gets them."""
         with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
             self._apply(process)
             # From the top down: each has its limits before its children are looked for.
             for child in process.children():
-                self.apply(child)
+                self.apply(child.pid)
 
     def _apply(self, process: psutil.Process) -> None:
         if self.is_processor_bound:
@@ -174,6 +175,10 @@ class _Worker:
     limits: FlavorLimits
     group: ProcessGroup
 
+    def limit(self, pid: int) -> None:
+        self.group.add(pid)
+        self.limits.apply(pid)
+
 
 class JobProcesses:
     """All processes of one run."""
@@ -213,11 +218,10 @@ class JobProcesses:
         """Start one process within the limits of its worker; it ends with the job, even after the Lab was killed."""
         worker = self._workers[node]
         process = start_in_worker(
-            self._work, node, wanted, output, packages=packages, writable=writable, group=worker.group
+            self._work, node, wanted, output, packages=packages, writable=writable, limit=worker.limit
         )
         with suppress(psutil.NoSuchProcess):  # already over, as seen on Windows
             identity = ProcessId.of(process.pid)
-            worker.limits.apply(psutil.Process(process.pid))
             worker.tree.add(identity)
             self.tree.add(identity)
             self._work.records.add_process(self._work.id, identity)

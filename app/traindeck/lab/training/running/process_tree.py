@@ -51,9 +51,12 @@ def start_process(
     variables: Mapping[str, str],
     output: BinaryIO,
     given: bytes = b"",
-    group: ProcessGroup | None = None,
+    limit: Callable[[int], None] | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start one process of a job, which finds `given` on its standard input; all of them come from here."""
+    """Start one process of a job, which finds `given` on its standard input; all of them come from here.
+
+    `limit` sets the limits of the process. What waits for `given` is still ours then, and has started nothing.
+    """
     flags = 0
     if sys.platform == "win32":  # no console window, and a group that can be asked to end
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
@@ -67,9 +70,9 @@ def start_process(
         start_new_session=True,
         creationflags=flags,
     )
-    if group is not None:
-        group.add(process.pid)
-    if process.stdin is not None:  # what waits for this has started nothing that would stay outside of the group
+    if limit is not None:
+        limit(process.pid)
+    if process.stdin is not None:
         with suppress(BrokenPipeError), process.stdin as stream:  # it ends before it reads all: its output says why
             stream.write(given)
     return process

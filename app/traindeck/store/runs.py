@@ -209,10 +209,12 @@ class RunStore:
         )
 
     async def late(self) -> list[Run]:
-        """Runs that were given up and may have a job by now: no look found it when its request had surely expired."""
+        """Runs that were given up and may have a job by now: no look found it when its request had surely expired.
+
+        Of one that was refused, nothing was looked up: its `checked` is empty.
+        """
         return await self._select(
-            "WHERE state = ? AND job_id = '' AND submitted IS NOT NULL"
-            " AND (checked IS NULL OR julianday(checked) < julianday(submitted) + ?)",
+            "WHERE state = ? AND job_id = '' AND julianday(checked) < julianday(submitted) + ?",
             (RunState.NOT_SENT.value, _ARRIVES_WITHIN / timedelta(days=1)),
         )
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from support.servers.faults import Reset
+from support.servers.faults import Answer, Reset
 from support.stores.way import Way
 from support.waiting import until
 from support.work_bench import SEARCHES, Bench, Sending, an_intent, code_in, count, spec
 from traindeck.domain.accounts.profiles import LAB
-from traindeck.domain.errors import Conflict
+from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs import run_watch
@@ -84,6 +84,18 @@ async def test_one_that_was_refused_is_not_looked_for(sending: Sending, code: Pa
             await bench.submitted(code, engine="Nonsense", engine_version="nonsense")
         (run,) = await bench.records.all()
         assert run.state is RunState.NOT_SENT and await bench.records.late() == []
+
+
+async def test_the_job_of_a_refusal_that_was_none_is_claimed(sending: Sending, way: Way, code: Path) -> None:
+    page = Answer(403, b"<!DOCTYPE html><html><body>Blocked</body></html>", {"Content-Type": "text/html"})
+    async with sending() as (proxy, bench):
+        proxy.faults.append(page)
+        with pytest.raises(AppError):
+            await bench.submitted(code)
+        (run,) = await bench.records.all()
+        assert run.state is RunState.NOT_SENT and await bench.records.late() == []
+        (claimed,) = await bench.submission.claim(LAB, [await arrives(way, run)])
+        assert claimed.id == run.id and claimed.job_id
 
 
 async def test_an_account_that_does_not_answer_keeps_nothing_from_being_settled(

@@ -479,8 +479,8 @@ class Submission:
     async def _was_not_sent(self, run: Run, reason: Text) -> None:
         """What keeps this from being written down is less than what it is about."""
         try:
-            # Without a time of submission no late job is expected.
-            await self._become(run, state=RunState.NOT_SENT, reason=reason, submitted=None)
+            # Without `checked` no late job is looked for; one that shows up is still claimed, as `submitted` stays.
+            await self._become(run, state=RunState.NOT_SENT, reason=reason, submitted=run.submitted)
         except AppError as error:
             log.warning("writing down what became of %s: %s %s", run.name, error, error.detail)
 

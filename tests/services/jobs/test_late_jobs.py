@@ -125,6 +125,16 @@ async def test_a_lab_that_does_not_run_is_not_started_for_it(way: Way, tmp_path:
         assert await bench.submission.settle() == [] and bench.made == []
 
 
+async def test_one_of_an_account_that_does_not_answer_is_looked_for_for_some_days_alone(
+    way: Way, tmp_path: Path
+) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        old, young = await given_up(bench, 1, 8 * 24 * HOUR), await given_up(bench, 2, 6 * 24 * HOUR)
+        assert {run.id for run in await bench.records.late()} == {old.id, young.id}, "their code is kept"
+        assert [run.id for run in await bench.records.late(datetime.now(UTC))] == [young.id]
+        assert await bench.submission.settle(()) == [] and bench.made == []
+
+
 async def test_adopting_it_makes_no_second_record(way: Way, tmp_path: Path) -> None:
     async with Bench(tmp_path / "home", way) as bench:
         await bench.prepare()

@@ -11,7 +11,7 @@ import pytest
 from support.stores.way import Way
 from support.work_bench import BUCKET, Bench, code_in, spec
 from traindeck.domain.accounts.profiles import LAB
-from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unreachable
+from traindeck.domain.errors import Conflict, InvalidInput, NoBucket, NotFound, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.storage.objects import ObjectPath
@@ -129,3 +129,15 @@ async def test_an_output_that_is_not_there_does_not_keep_the_others_away(way: Wa
         with pytest.raises(NotFound, match="none/partly"):
             await bench.run_service.outputs.fetch(run.id, tmp_path / "to")
         assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"
+
+
+async def test_a_missing_bucket_is_not_taken_for_outputs_that_are_still_to_come(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        run = await bench.records.add(recorded("aa11", "early", RunState.RUNNING))
+        with pytest.raises(NotFound, match="no outputs yet"):
+            await bench.run_service.outputs.fetch(run.id, tmp_path / "to")
+        outputs = (Channel("train_url", "obs://no-such-bucket/out/{run}/"),)
+        run = await bench.records.add(replace(recorded("bb22", "lost", RunState.RUNNING), spec=spec(outputs=outputs)))
+        with pytest.raises(NoBucket, match="no-such-bucket"):
+            await bench.run_service.outputs.fetch(run.id, tmp_path / "to")

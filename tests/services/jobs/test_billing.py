@@ -94,16 +94,14 @@ async def test_a_bill_stands_though_no_job_can_be_claimed_and_claims_in_the_own_
         assert bill.trouble is None and bill.is_whole and asked == ["cloud"]
         await bench.add_account("far", modelarts_endpoint="", iam_endpoint="")
         far = await bench.connections.open("far")
-        there = Connection(replace(far.profile, **way_to(way)), way.credentials, bench.service)
+        lab = way.profile
+        other = replace(
+            far.profile, region="elsewhere", modelarts_endpoint=lab.modelarts_endpoint, iam_endpoint=lab.iam_endpoint
+        )
+        there = Connection(other, way.credentials, bench.service)
         monkeypatch.setattr(Connection, "in_region", lambda *_: there)
         (bill,) = (await billing.now([("far", "elsewhere")])).regions
         assert bill.trouble is None and asked == ["cloud"]
-
-
-def way_to(way: Way) -> dict[str, str]:
-    """Another region, served by the same Lab."""
-    lab = way.profile
-    return {"region": "elsewhere", "modelarts_endpoint": lab.modelarts_endpoint, "iam_endpoint": lab.iam_endpoint}
 
 
 def test_prices_are_edited_in_place_and_comments_stay(tmp_path: Path) -> None:

@@ -71,6 +71,21 @@ def test_profiles_of_an_older_program_are_carried_over(tmp_path: Path) -> None:
     assert SettingsFile(path).read().profiles == (later,)
 
 
+async def test_an_endpoint_of_a_file_that_cannot_be_changed_is_clean_in_memory(
+    tmp_path: Path, disk: BlockingCalls
+) -> None:
+    path = tmp_path / "settings.json"
+    entry = {"name": "a", "provider": "modelarts", "region": "r", "signature": "v4"}
+    entry["modelarts_endpoint"] = "https://user:secret-word@host"
+    path.write_text(json.dumps({"schema": 1, "profiles": [entry]}), "utf-8")
+    before = path.read_bytes()
+    (tmp_path / "settings.json.lock").mkdir()  # nobody may change the file, not even an administrator
+    book = ProfileStore(SettingsFile(path), disk)
+    await book.read()
+    assert book.cleaned == ("a",) and book.not_cleaned is not None
+    assert book.all()[0].modelarts_endpoint == "https://host" and path.read_bytes() == before
+
+
 def test_a_newer_or_damaged_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     for content in (json.dumps({"schema": 99}), "{ not json", "[]"):

@@ -79,7 +79,13 @@ class AccountCore:
                 "A user name, a password or a query was in the endpoint of: {accounts}.",
                 accounts=", ".join(self.book.cleaned),
             )
-            self._told(title, text("It was removed from the settings. Change that password: it was stored in a file."))
+            hint = text("It was removed from the settings. Change that password: it was stored in a file.")
+            if self.book.not_cleaned is not None:
+                hint = text(
+                    "It is not used, but it is still in the settings file: {reason} Change that password.",
+                    reason=self.book.not_cleaned.paragraph(),
+                )
+            self._told(title, hint)
         log_bytes = self.book.value(APP_LOG)
         use_in_lab(self.lab, self.book.value)
         self.secrets = Secrets(pool(owned, 1, "keyring"))

@@ -38,11 +38,10 @@ async def explain(call: Call) -> int:
         return _told(call, await _of_stream(bytes_from_pipe(Path(what))), {"file": what}, what)
     if await asyncio.to_thread(_is_path, what):
         return _told(call, await asyncio.to_thread(_of_file, Path(what)), {"file": what}, what)
-    from traindeck.cli.job.waiting import bring_up_to_date, find
+    from traindeck.cli.job.waiting import find_now
 
     async with call.runs() as core:
-        await bring_up_to_date(call, core)
-        run = await find(call, core, what)
+        run = await find_now(call, core, what)
         found = await core.explaining.run(run)
     return _told(call, found, {"run": run.id, "name": run.name, "state": run.state.value}, run.name)
 

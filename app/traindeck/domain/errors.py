@@ -91,6 +91,10 @@ class NotFound(AppError):
     kind = "not_found"
 
 
+class NoBucket(NotFound):
+    pass
+
+
 class LogGone(NotFound):
     """The service had the log, and has deleted it."""
 

@@ -27,6 +27,7 @@ _AT_ONCE = 500
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _ARRIVES_WITHIN = timedelta(hours=1)
 """A request that is older is refused by its signature, which holds for 15 minutes; clocks may differ by as much."""
+_LOOKED_FOR = timedelta(days=7)
 _KEPT_IN_FOLDER = frozenset({"job_id", "note", "tags", "starred", "spec", "bundle"})
 """What is worth the folder's own record beside the end of a run."""
 
@@ -208,12 +209,17 @@ class RunStore:
             "WHERE profile = ? AND job_id = '' AND (submitted IS NOT NULL OR state IN (?, ?))", (profile, *open_states)
         )
 
-    async def late(self) -> list[Run]:
-        """Runs that were given up and may have a job by now: no look found it when its request had surely expired."""
+    async def late(self, now: datetime | None = None) -> list[Run]:
+        """Runs that were given up and may have a job by now: no look found it when its request had surely expired.
+
+        Of one that was refused, nothing was looked up: its `checked` is empty. With `now`, those that are too old to be
+        looked for are left out: their account has not answered for days.
+        """
+        since = "" if now is None else (now - _LOOKED_FOR).astimezone(UTC).isoformat()
         return await self._select(
-            "WHERE state = ? AND job_id = '' AND submitted IS NOT NULL"
-            " AND (checked IS NULL OR julianday(checked) < julianday(submitted) + ?)",
-            (RunState.NOT_SENT.value, _ARRIVES_WITHIN / timedelta(days=1)),
+            "WHERE state = ? AND job_id = '' AND julianday(checked) < julianday(submitted) + ?"
+            " AND (? = '' OR julianday(submitted) >= julianday(?))",
+            (RunState.NOT_SENT.value, _ARRIVES_WITHIN / timedelta(days=1), since, since),
         )
 
     async def job_ids(self, profile: str) -> dict[str, str]:

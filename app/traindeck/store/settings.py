@@ -18,7 +18,7 @@ from traindeck.domain.accounts.profiles import (
     Signature,
     cleaned_endpoint,
 )
-from traindeck.domain.errors import InvalidInput, LocalTrouble
+from traindeck.domain.errors import AppError, InvalidInput, LocalTrouble
 from traindeck.domain.settings import BY_KEY, Setting, SettingValue, Value, value_of
 from traindeck.domain.texts import text
 from traindeck.runtime.blocking import BlockingCalls
@@ -138,13 +138,19 @@ class ProfileStore:
         self._settings = Settings()
         self.cleaned: tuple[str, ...] = ()
         """The accounts whose endpoint held a password or a query that reading took out of the file."""
+        self.not_cleaned: AppError | None = None
+        """Why it is still in the file."""
 
     async def read(self) -> None:
         """Another program may have changed them."""
         self._settings = await self._disk.run(lambda _: self._file.read())
         if self._settings.cleaned:
             self.cleaned = self._settings.cleaned
-            await self._change(lambda settings: settings)
+            try:
+                await self._change(lambda settings: settings)
+            except AppError as error:  # they are clean in memory
+                log.warning("the settings file was not cleaned: %s %s", error, error.detail)
+                self.not_cleaned = error
 
     def all(self) -> list[Profile]:
         return list(self._settings.profiles)

@@ -87,3 +87,14 @@ def test_the_last_value_of_a_run_that_diverged_is_nan_in_every_command(
     assert ("run_finished", f"run {good} Completed") in events
     again = traindeck("job", "wait", bad).must_be(0)
     assert kept_events(tmp_path / "home") == events and "Completed" in again.out
+    assert " is NaN" not in again.said
+
+
+def test_a_run_that_ended_long_ago_is_no_news(traindeck: Traindeck, tmp_path: Path, job: Path) -> None:
+    run, _ = submitted(traindeck, "--set", "bad=xnan", "--wait")
+    with closing(sqlite3.connect(tmp_path / "home" / "events.db")) as db, db:
+        db.execute("DELETE FROM events")
+    with closing(sqlite3.connect(tmp_path / "home" / "records.db")) as db, db:
+        db.execute("UPDATE runs SET ended = '2026-01-01T00:00:00+00:00', created = '2026-01-01T00:00:00+00:00'")
+    again = traindeck("job", "wait", run).must_be(0)
+    assert " is NaN" not in again.said and kept_events(tmp_path / "home") == []

@@ -26,7 +26,9 @@ from traindeck.store.runs import RunStore
 SPEC = JobSpec(name="digits", outputs=(Channel("train_url", "obs://digits/{run}/"),))
 
 
-def left_behind(home: Path, state: RunState, profile: str, checked: datetime | None = None) -> None:
+def left_behind(
+    home: Path, state: RunState, profile: str, checked: datetime | None = None, submitted: datetime | None = None
+) -> None:
     """What the records hold when a program was killed in this state."""
 
     async def write() -> None:
@@ -35,7 +37,8 @@ def left_behind(home: Path, state: RunState, profile: str, checked: datetime | N
             with closing(RunStore(RecordsFile(home / "records.db", home / "runs"), writer)) as records:
                 await records.open()
                 run = Run("aabb0011", 0, "digits-1118-1200-abcd", profile, SPEC, state, datetime.now(UTC))
-                await records.add(replace(run, job_id="job-1" if state.is_remote else "", checked=checked))
+                run = replace(run, job_id="job-1" if state.is_remote else "", checked=checked, submitted=submitted)
+                await records.add(run)
         finally:
             writer.close()
 
@@ -148,3 +151,15 @@ def test_one_of_which_nothing_is_known_is_shown_soon_where_the_service_says_noth
     with silent_account() as there:
         shown = traindeck("job", "show", "last", "--json", environment=there).must_be(0)
     assert shown.document["state"] == "Unconfirmed" and "no response in time" in shown.said
+
+
+def test_an_account_that_says_nothing_of_a_late_job_holds_up_no_command_for_long(
+    traindeck: Traindeck, tmp_path: Path, lab: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(UTC)
+    left_behind(tmp_path / "home", RunState.NOT_SENT, "environment", now, now)
+    with silent_account() as there:
+        monkeypatch.setattr(waiting, "_SETTLE_S", 3600.0)
+        traindeck("job", "clean", "--profile", "lab", "--yes", environment=there).must_be(0)
+        monkeypatch.setattr(waiting, "_SETTLE_S", 0.3)
+        assert traindeck("job", "wait", "last", "--json", environment=there).must_be(1).document["state"] == "NotSent"

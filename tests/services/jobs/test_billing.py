@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from support.stores.way import Way
 from support.waiting import until
 from support.work_bench import BUCKET, Bench, code_in, spec
-from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.errors import InvalidInput, LocalTrouble, NotFound
 from traindeck.domain.jobs.job import RunState
 from traindeck.domain.jobs.job_spec import Target
 from traindeck.domain.storage.objects import ObjectPath
+from traindeck.domain.texts import text
+from traindeck.services.accounts.connections import Connection
 from traindeck.services.jobs.billing import Billing
 from traindeck.store.price_file import PriceFile
 
@@ -72,6 +75,33 @@ async def test_jobs_of_ours_and_of_others_are_listed_with_their_price_and_stoppe
 
         bench.scope.start("look", look)
         await until(lambda: over)
+
+
+async def test_a_bill_stands_though_no_job_can_be_claimed_and_claims_in_the_own_region_alone(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def claim(account: str, _: object) -> None:
+        asked.append(account)
+        raise LocalTrouble(text("The disk is full."), text("Make room."))
+
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.add_account("cloud")
+        billing = billing_of(bench)
+        billing.claim = claim
+        (bill,) = (await billing.now([("cloud", "")])).regions
+        assert bill.trouble is None and bill.is_whole and asked == ["cloud"]
+        await bench.add_account("far", modelarts_endpoint="", iam_endpoint="")
+        far = await bench.connections.open("far")
+        lab = way.profile
+        other = replace(
+            far.profile, region="elsewhere", modelarts_endpoint=lab.modelarts_endpoint, iam_endpoint=lab.iam_endpoint
+        )
+        there = Connection(other, way.credentials, bench.service)
+        monkeypatch.setattr(Connection, "in_region", lambda *_: there)
+        (bill,) = (await billing.now([("far", "elsewhere")])).regions
+        assert bill.trouble is None and asked == ["cloud"]
 
 
 def test_prices_are_edited_in_place_and_comments_stay(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from support.servers.faults import Reset
+from support.servers.faults import Answer, Reset
 from support.stores.way import Way
 from support.waiting import until
 from support.work_bench import SEARCHES, Bench, Sending, an_intent, code_in, count, spec
 from traindeck.domain.accounts.profiles import LAB
-from traindeck.domain.errors import Conflict
+from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.jobs.job import RemoteJob, Run, RunState
 from traindeck.domain.storage.objects import ObjectPath
 from traindeck.services.jobs import run_watch
@@ -86,6 +86,18 @@ async def test_one_that_was_refused_is_not_looked_for(sending: Sending, code: Pa
         assert run.state is RunState.NOT_SENT and await bench.records.late() == []
 
 
+async def test_the_job_of_a_refusal_that_was_none_is_claimed(sending: Sending, way: Way, code: Path) -> None:
+    page = Answer(403, b"<!DOCTYPE html><html><body>Blocked</body></html>", {"Content-Type": "text/html"})
+    async with sending() as (proxy, bench):
+        proxy.faults.append(page)
+        with pytest.raises(AppError):
+            await bench.submitted(code)
+        (run,) = await bench.records.all()
+        assert run.state is RunState.NOT_SENT and await bench.records.late() == []
+        (claimed,) = await bench.submission.claim(LAB, [await arrives(way, run)])
+        assert claimed.id == run.id and claimed.job_id
+
+
 async def test_an_account_that_does_not_answer_keeps_nothing_from_being_settled(
     way: Way, unused_port: int, code: Path, tmp_path: Path
 ) -> None:
@@ -111,6 +123,16 @@ async def test_a_lab_that_does_not_run_is_not_started_for_it(way: Way, tmp_path:
         bench.submission.may_ask = no
         await given_up(bench, 1)
         assert await bench.submission.settle() == [] and bench.made == []
+
+
+async def test_one_of_an_account_that_does_not_answer_is_looked_for_for_some_days_alone(
+    way: Way, tmp_path: Path
+) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        old, young = await given_up(bench, 1, 8 * 24 * HOUR), await given_up(bench, 2, 6 * 24 * HOUR)
+        assert {run.id for run in await bench.records.late()} == {old.id, young.id}, "their code is kept"
+        assert [run.id for run in await bench.records.late(datetime.now(UTC))] == [young.id]
+        assert await bench.submission.settle(()) == [] and bench.made == []
 
 
 async def test_adopting_it_makes_no_second_record(way: Way, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.stores.way import Way
 from support.work_bench import BUCKET, Bench, code_in, spec
 from traindeck.domain.accounts.profiles import LAB
-from traindeck.domain.errors import Conflict, InvalidInput, NotFound, Unreachable
+from traindeck.domain.errors import Conflict, InvalidInput, NoBucket, NotFound, Unreachable
 from traindeck.domain.jobs.job import Run, RunState
 from traindeck.domain.jobs.job_spec import Channel
 from traindeck.domain.storage.objects import ObjectPath
@@ -129,3 +129,32 @@ async def test_an_output_that_is_not_there_does_not_keep_the_others_away(way: Wa
         with pytest.raises(NotFound, match="none/partly"):
             await bench.run_service.outputs.fetch(run.id, tmp_path / "to")
         assert (tmp_path / "to" / "metrics" / "file").read_bytes() == b"metrics"
+
+
+async def test_a_missing_bucket_is_not_taken_for_outputs_that_are_still_to_come(way: Way, tmp_path: Path) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        run = await bench.records.add(recorded("aa11", "early", RunState.RUNNING))
+        with pytest.raises(NotFound, match="no outputs yet"):
+            await bench.run_service.outputs.fetch(run.id, tmp_path / "to")
+        outputs = (Channel("train_url", "obs://no-such-bucket/out/{run}/"),)
+        run = await bench.records.add(replace(recorded("bb22", "lost", RunState.RUNNING), spec=spec(outputs=outputs)))
+        with pytest.raises(NoBucket, match="no-such-bucket"):
+            await bench.run_service.outputs.fetch(run.id, tmp_path / "to")
+
+
+async def test_a_job_that_was_missing_once_is_looked_for_again_and_deleted_only_as_the_plan_says(
+    way: Way, tmp_path: Path
+) -> None:
+    async with Bench(tmp_path / "home", way) as bench:
+        await bench.prepare()
+        bench.watch_runs()
+        run = await bench.watch.until_over((await bench.submitted(code_in(tmp_path / "code", WRITER))).id)
+        missed = await bench.records.change(run.id, gone=datetime.now(UTC))
+        assert (await bench.run_service.notes.look_at_job(missed)).gone is None
+        await bench.records.change(run.id, gone=datetime.now(UTC))
+        plan = await bench.run_service.removal.look(run.id)
+        assert plan.has_job and (await bench.records.existing(run.id)).gone is None
+        await bench.run_service.removal.remove(replace(plan, has_job=False), code=False)
+        with way.training() as training:
+            assert await training.show(run.job_id) is not None

@@ -24,7 +24,7 @@ async def clean(call: Call) -> int:
     options = call.options
     async with call.runs() as core:
         profile = call.profile(core)
-        await settle(call, core)  # a run whose job arrived late needs its code
+        await settle(call, core, only={profile})  # a run whose job arrived late needs its code
         cleaning = CodeCleaning(core.records, core.connections, core.planes, core.bundles, core.submission.alone)
         if options.place is not None:
             root = ObjectPath.parse(options.place)

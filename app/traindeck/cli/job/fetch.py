@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from traindeck.cli.job import printing as run_words
 from traindeck.cli.job.waiting import find, following
 from traindeck.cli.main import Call
 from traindeck.cli.progress import moving_shown
-from traindeck.domain.errors import NotFound
+from traindeck.domain.errors import NoBucket, NotFound
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import say, say_count
@@ -67,8 +66,12 @@ async def _followed(call: Call, core: RunCore, run: Run, target: Path) -> Run:
     with core.watch.changed.heard_by(note):
         async with following(call, core, run):
             while not over.is_set():
-                with suppress(NotFound):  # nothing is written yet
+                try:
                     await _fetched(call, core, run, target, overwrite=call.options.overwrite)
+                except NoBucket:
+                    raise
+                except NotFound:
+                    pass  # nothing is written yet
                 await set_within(over, _AGAIN_S)
     return await core.records.existing(run.id)
 

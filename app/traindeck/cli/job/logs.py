@@ -37,7 +37,7 @@ async def logs(call: Call) -> int:
         if options.follow and not run.state.is_over:
             say_records(call, core)
         else:
-            await bring_up_to_date(call, core, run)
+            await bring_up_to_date(call, core, run, {run.profile})
             run = await core.records.existing(run.id)
         workers = _workers(run, options.worker) if options.worker else ()
         printing = RunLogPrinting(call, core, run, workers, choice, is_merged=options.merged, as_documents=options.json)
@@ -61,8 +61,9 @@ async def logs(call: Call) -> int:
 async def wait(call: Call) -> int:
     async with call.runs() as core:
         await check_again(call, core, call.options.run, patient=True)
-        trouble = await settle(call, core, patient=True)
         run = await find(call, core, call.options.run)
+        trouble = await settle(call, core, patient=True, only={run.profile})
+        run = await core.records.existing(run.id)
         if trouble is not None and not run.state.is_remote:
             raise trouble
         if run.state is not RunState.UNCONFIRMED:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from traindeck.cli.columns import room_of
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.waiting import bring_up_to_date, check_again, find, look_at_job
+from traindeck.cli.job.waiting import bring_up_to_date, check_again, find_now, look_at_job
 from traindeck.cli.main import Call
 from traindeck.cli.readings import failure_document, failure_lines
 from traindeck.cli.target_file import TargetFile, target_file
@@ -81,8 +81,7 @@ async def ls(call: Call) -> int:
 async def show(call: Call) -> int:
     async with call.runs() as core:
         await check_again(call, core, call.options.run)
-        await bring_up_to_date(call, core)
-        run = await look_at_job(core, await find(call, core, call.options.run))
+        run = await look_at_job(core, await find_now(call, core, call.options.run))
         (measured,) = await core.records.measured([run])
         git = await _git(core, run)
         failure, worker = await core.explaining.failure(run)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from traindeck.cli.exit_codes import DONE
 from traindeck.cli.job import printing as run_words
-from traindeck.cli.job.waiting import bring_up_to_date, find
+from traindeck.cli.job.waiting import find_now
 from traindeck.cli.main import Call
 from traindeck.cli.readings import reading_document, reading_lines
 from traindeck.domain.readings.reading import LogReading
@@ -16,8 +16,7 @@ from traindeck.domain.texts import say
 
 async def metrics(call: Call) -> int:
     async with call.runs() as core:
-        await bring_up_to_date(call, core)
-        run = await find(call, core, call.options.run)
+        run = await find_now(call, core, call.options.run)
         reading = (await core.explaining.run(run)).reading
     if call.output.json_wanted:
         call.output.document({**run_words.document(run), **reading_document(reading)})

@@ -103,7 +103,7 @@ async def adopt(call: Call) -> int:
         await core.records.ensure_writable()
         say_records(call, core)
         run = await core.adoption.adopt(call.options.job, call.profile(core))
-        await bring_up_to_date(call, core)
+        await bring_up_to_date(call, core, only={run.profile})
         run = await core.records.existing(run.id)
     call.output.result(
         run_words.document(run),

@@ -16,6 +16,7 @@ from traindeck.domain.notices.run_notices import (
     card_notice,
     event_of,
     hang_notice,
+    is_news,
     line_notice,
     nan_notice,
     state_notice,
@@ -39,6 +40,14 @@ log = logging.getLogger(__name__)
 _FINISH_S = 5.0
 
 
+async def _told_before(core: RunCore, run: Run) -> set[str]:
+    try:
+        return await core.events.marks([f"run {run.id}"])
+    except AppError as error:
+        log.warning("events cannot be read: %s %s", error, error.detail)
+        return set()
+
+
 @asynccontextmanager
 async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
     """Each thing once, whether this command tells it, another one, or the window; to be entered before the watching."""
@@ -46,6 +55,7 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
     guard = core.hang_guard(partial(hang_wait, value), only=run.id)
     webhook = core.webhook(value) if value(WEBHOOK) else None
 
+    told_before = await _told_before(core, run)
     nan_guard, told = core.nan_guard(run.id), list[RunNotice]()
 
     def tell(notice: RunNotice) -> None:
@@ -68,7 +78,9 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
         say_and_tell(card_notice(found.run, found.card, found.minutes, found.waits))
 
     def on_nan(found: NanFound) -> None:
-        say_and_tell(nan_notice(found.run, found.bad))
+        notice = nan_notice(found.run, found.bad)
+        if is_news(found.run, utc_now()) and notice.mark not in told_before:
+            say_and_tell(notice)
 
     def on_found(found: LineFound) -> None:
         place = f"{found.worker} {found.offset}"
@@ -84,7 +96,7 @@ async def noticing(call: Call, core: RunCore, run: Run) -> AsyncIterator[None]:
         else:
             tell(state_notice(changed))
 
-    if run.state.is_over:
+    if run.state.is_over and is_news(run, utc_now()):
         on_change(run)  # another command may have been the first to see it
 
     async def tell_last() -> None:

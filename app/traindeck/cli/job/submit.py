@@ -34,15 +34,15 @@ async def submit(call: Call) -> int:
             from traindeck.cli.job.looking import show_what_would_go
 
             return await show_what_would_go(call, core, spec, file.absolute().parent)
-        await settle(call, core)
+        await settle(call, core, only={core.submission.profile_for(spec, call.options.profile)})
         send = partial(core.submission.submit, spec, file.absolute().parent, call.options.profile)
         return await _sent(call, core, send, call.options.file)
 
 
 async def rerun(call: Call) -> int:
     async with call.runs() as core:
-        await settle(call, core)
         before = await find(call, core, call.options.run)
+        await settle(call, core, only={before.profile})
         code = CodeOf(call.options.code)
         await _say_what_differs(call, core, before, code)
         after = before.spec

@@ -119,14 +119,19 @@ def say_records(call: Call, core: RunCore) -> None:
         call.output.note(core.records.trouble.sentence())
 
 
-async def settle(call: Call, core: RunCore, *, patient: bool = False) -> AppError | None:
-    """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time."""
+async def settle(
+    call: Call, core: RunCore, *, patient: bool = False, only: Collection[str] | None = None
+) -> AppError | None:
+    """Look for jobs whose program ended before the answer; what stays unknown is said and tried again next time.
+
+    `only`: ask no other accounts than these for late jobs.
+    """
     say_records(call, core)
     words = say("An earlier job is still unconfirmed: it may exist and be charged. “traindeck job ls” shows it.")
     still_open = {run.id for run in await core.records.live() if run.state.is_open}
     try:
         async with asyncio.timeout(None if patient else _SETTLE_S):
-            for run in await core.submission.settle():
+            for run in await core.submission.settle(only, _SETTLE_S):
                 if run.id not in still_open:
                     call.output.note(say("The submission of {name} arrived late: its job exists.", name=run.name))
     except TimeoutError:
@@ -174,6 +179,13 @@ async def check_again(call: Call, core: RunCore, reference: str, *, patient: boo
         call.output.note(str(run.reason))
 
 
+async def find_now(call: Call, core: RunCore, reference: str) -> Run:
+    """The run that is meant, after its account was asked."""
+    run = await find(call, core, reference)
+    await bring_up_to_date(call, core, only={run.profile})
+    return await core.records.existing(run.id)
+
+
 async def bring_up_to_date(
     call: Call, core: RunCore, ended: Run | None = None, only: Collection[str] | None = None
 ) -> None:
@@ -181,7 +193,7 @@ async def bring_up_to_date(
 
     Of `ended` the end of the log may be missing here; it is fetched. `only`: ask no other accounts than these.
     """
-    await settle(call, core)
+    await settle(call, core, only=only)
     unheard = {run.profile for run in await core.records.live() if run.state.is_remote}
     unheard = unheard if only is None else unheard.intersection(only)
     if ended is not None and await _may_lack_log(core, ended):

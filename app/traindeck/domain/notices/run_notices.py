@@ -16,6 +16,7 @@ from traindeck.domain.texts import Text, count_text, text
 
 FINISHED, FAILED, STOPPED = "run_finished", "run_failed", "run_stopped"
 HANGS, LINE_FOUND, NAN = "run_hangs", "line_found", "run_nan"
+LONG_AGO = timedelta(days=7)
 
 _ENDS = {
     RunState.COMPLETED: FINISHED,
@@ -45,6 +46,11 @@ class RunNotice:
 def job_name(run: Run) -> str:
     """The name the user gave; that of the run has a date and letters behind it."""
     return run.spec.name or run.name
+
+
+def is_news(run: Run, now: datetime) -> bool:
+    """Not of one that ended long ago."""
+    return not run.state.is_over or now - (run.ended or run.created) < LONG_AGO
 
 
 def state_notice(run: Run, failure: Failure | None = None) -> RunNotice:

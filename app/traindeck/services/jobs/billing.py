@@ -93,12 +93,16 @@ class Billing:
         try:
             async with self._connection(account, region) as connection:
                 region = connection.profile.region
+                is_own = connection is await self.connections.open(account)
                 live = await connection.training.live_jobs()
         except AppError as error:
             log.warning("what %s runs in %s: %s %s", account, region, error, error.detail)
             return RegionBill(account, region, trouble=error, is_whole=False)
-        if self.claim is not None:
-            await self.claim(account, live.jobs)
+        if self.claim is not None and is_own:  # a run is looked for in the region of its account
+            try:
+                await self.claim(account, live.jobs)
+            except AppError as error:
+                log.warning("late jobs of %s: %s %s", account, error, error.detail)
         jobs = self._billed(account, region, live.jobs, await self.records.job_ids(account), table)
         return RegionBill(account, region, jobs, live.is_whole)
 

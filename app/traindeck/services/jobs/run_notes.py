@@ -58,12 +58,13 @@ class RunNotes:
 
     async def look_at_job(self, run: Run) -> Run:
         """Ask whether the service still has the job of a run that ended, and keep the answer."""
-        if not run.job_id or not run.state.is_over or run.gone is not None:
+        if not run.job_id or not run.state.is_over:
             return run
         connection = await self.connections.open(run.profile)
-        if await connection.training.show(run.job_id) is not None:
+        is_there = await connection.training.show(run.job_id) is not None
+        if is_there is (run.gone is None):
             return run
-        return await self._become(run.id, gone=self.clock())
+        return await self._become(run.id, gone=None if is_there else self.clock())
 
     async def _at_service(self, run: Run, tell: Callable[[Connection], Awaitable[None]]) -> datetime | None:
         """Return since when the service is known to have no such job; then the record is all that is left of it."""

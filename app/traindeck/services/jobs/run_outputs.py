@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traindeck.domain.errors import NotFound
+from traindeck.domain.errors import NoBucket, NotFound
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.outcomes import Outcomes
 from traindeck.domain.storage.objects import ObjectEntry, ObjectPath
@@ -99,8 +99,9 @@ class RunOutputs:
             with outcomes.one(channel.name):
                 try:
                     done = done.with_more(await self._fetch(run, source, into, rules or FetchRules()))
-                except NotFound:
-                    if run.state.is_over:
+                except NotFound as error:
+                    # A job makes its folders, never a bucket.
+                    if run.state.is_over or isinstance(error, NoBucket):
                         raise
                     missing += 1
                 else:

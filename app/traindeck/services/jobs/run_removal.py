@@ -14,6 +14,7 @@ from traindeck.domain.texts import text
 from traindeck.domain.transfers.orders import Kind, Order
 from traindeck.services.accounts.connections import Connections
 from traindeck.services.jobs.code.code_bundles import CodeBundles
+from traindeck.services.jobs.run_notes import RunNotes
 from traindeck.services.jobs.run_watch import RunWatch
 from traindeck.services.transfers import Transfers
 
@@ -62,6 +63,7 @@ class RunRemoval:
     watch: RunWatch
     transfers: Transfers
     bundles: CodeBundles
+    notes: RunNotes
 
     async def look(
         self, run_id: str, together: Set[str] = frozenset(), known: dict[str, BundleUse] | None = None
@@ -74,6 +76,9 @@ class RunRemoval:
         is_damaged = run.state is RunState.UNKNOWN and not run.job_id
         if not run.state.is_over and not is_damaged:
             raise Conflict(text("“{name}” has not ended yet.", name=run.name), text("Stop it first, then delete it."))
+        if run.gone is not None:
+            with suppress(AppError):  # without an answer the last one holds
+                run = await self.notes.look_at_job(run)
         known = known if known is not None else {}
         if (use := known.get(run.bundle)) is None:
             use = known[run.bundle] = await self._use(run.bundle, together | {run.id})
@@ -105,7 +110,7 @@ class RunRemoval:
         The record goes last: what could not be deleted can be tried again.
         """
         run = removal.run
-        if run.job_id:
+        if removal.has_job:
             connection = await self.connections.open(run.profile)
             await connection.training.delete(run.job_id)
         if code and removal.code is not None and (removal.code_files or removal.code_trouble):

@@ -217,7 +217,7 @@ class RunWatch:
 
     async def _may_settle(self, live: Sequence[Run]) -> bool:
         """Whether a submission is open, or a job that was given up may still arrive."""
-        return any(run.state.is_open for run in live) or bool(await self.records.late())
+        return any(run.state.is_open for run in live) or bool(await self.records.late(self.clock()))
 
     async def _refreshed(self) -> list[Run]:
         live = await self.records.live()

@@ -43,9 +43,9 @@ class RunService:
     kept_code: RunCode = field(init=False)
 
     def __post_init__(self) -> None:
-        self.removal = RunRemoval(self.records, self.connections, self.watch, self.transfers, self.bundles)
-        self.outputs = RunOutputs(self.records, self.connections, self.transfers)
         self.notes = RunNotes(self.records, self.connections, self.watch)
+        self.removal = RunRemoval(self.records, self.connections, self.watch, self.transfers, self.bundles, self.notes)
+        self.outputs = RunOutputs(self.records, self.connections, self.transfers)
         self.kept_code = RunCode(self.records, self.bundles)
 
     async def find(self, reference: str) -> Run:

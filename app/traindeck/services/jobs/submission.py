@@ -7,7 +7,7 @@ import logging
 import math
 import random
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -244,9 +244,10 @@ class Submission:
         stage(text("Checking the job…"))
         return await self.connections.work(profile, look, lambda: stage(_NO_KEYS))
 
-    async def settle(self) -> list[Run]:
+    async def settle(self, late_of: Collection[str] | None = None, late_within_s: float | None = None) -> list[Run]:
         """Settle the submissions that a program left open, and claim late jobs; return the runs that changed state.
 
+        `late_of`: ask no other accounts for late jobs than these; `late_within_s`: and none for longer.
         A submission that no service answers about stays open; its error is raised after all others are done.
         """
         settled: list[Run] = []
@@ -264,13 +265,17 @@ class Submission:
 
         async def claim_late(profile: str, runs: Sequence[Run]) -> None:
             try:
-                settled.extend(await self._claim_late(profile, runs))
+                async with asyncio.timeout(late_within_s):
+                    settled.extend(await self._claim_late(profile, runs))
+            except TimeoutError:
+                log.warning("late jobs of %s: no response in time", profile)
             except AppError as error:  # these runs say themselves until when they were looked for
                 log.warning("late jobs of %s: %s %s", profile, error, error.detail)
 
         late = defaultdict[str, list[Run]](list)
-        for run in await self.records.late():
-            late[run.profile].append(run)
+        for run in await self.records.late(self.clock()):
+            if late_of is None or run.profile in late_of:
+                late[run.profile].append(run)
         async with asyncio.TaskGroup() as group:
             for profile, runs in late.items():
                 group.create_task(claim_late(profile, runs))
@@ -479,8 +484,8 @@ class Submission:
     async def _was_not_sent(self, run: Run, reason: Text) -> None:
         """What keeps this from being written down is less than what it is about."""
         try:
-            # Without a time of submission no late job is expected.
-            await self._become(run, state=RunState.NOT_SENT, reason=reason, submitted=None)
+            # Without `checked` no late job is looked for; one that shows up is still claimed, as `submitted` stays.
+            await self._become(run, state=RunState.NOT_SENT, reason=reason, submitted=run.submitted)
         except AppError as error:
             log.warning("writing down what became of %s: %s %s", run.name, error, error.detail)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from traindeck.domain.errors import InvalidInput, NotFound
+from traindeck.domain.errors import InvalidInput, NoBucket, NotFound
 from traindeck.domain.jobs.job import Run
 from traindeck.domain.storage.objects import bytes_of, size_words
 from traindeck.domain.texts import Text, count_text, text
@@ -143,8 +143,12 @@ class OutputFetches(QObject):
             if wish.until_over and not now.state.is_over:
                 waiting = text("Waiting for more outputs until the run ends…")
                 while not over.is_set():
-                    with suppress(NotFound):  # nothing is written yet
+                    try:
                         await self._once(run, target, wish)
+                    except NoBucket:
+                        raise
+                    except NotFound:
+                        pass  # nothing is written yet
                     self._become(run.id, words=waiting, share=None, is_waiting=True)
                     await set_within(over, _AGAIN_S)
             fetched = await self._once(run, target, wish)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError
 from traindeck.domain.jobs.job import Run, RunState
-from traindeck.domain.notices.run_notices import state_notice
+from traindeck.domain.notices.run_notices import LONG_AGO, is_news, state_notice
 from traindeck.domain.readings.failures import Failure
 from traindeck.runtime.clock import utc_now
 from traindeck.runtime.tasks import TaskScope
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LONG_AGO = timedelta(days=7)
 _KINDS = {
     SystemNotice.RUN_FINISHED: NewsKind.DONE,
     SystemNotice.RUN_STOPPED: NewsKind.NOTE,
@@ -61,14 +59,13 @@ class RunNews:
         """Announce runs that ended while no window was open, or while it looked for the cause of a failure."""
         now = utc_now()
         try:
-            ended = [run for run in await records.since(now - _LONG_AGO) if run.state.is_over]
+            ended = [run for run in await records.since(now - LONG_AGO) if run.state.is_over]
             told = await events.marks([_name(run) for run in ended])
         except AppError as error:
             log.warning("looking for what was not told: %s %s", error, error.detail)
             return
         for run in reversed(ended):
-            is_recent = now - (run.ended or run.created) < _LONG_AGO
-            if is_recent and run.state is not RunState.NOT_SENT and state_notice(run).mark not in told:
+            if is_news(run, now) and run.state is not RunState.NOT_SENT and state_notice(run).mark not in told:
                 self._on_run(run)
 
     def flush(self) -> None:

@@ -217,6 +217,33 @@ async def test_the_echo_of_the_whole_is_compared_as_well(
         assert (row.state, row.verified_files) == (TransferState.FAILED, 0)
 
 
+@pytest.mark.parametrize("is_other", [True, False])
+async def test_a_whole_whose_answer_was_lost_is_compared_too(
+    lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path, is_other: bool
+) -> None:
+    local = tree(tmp_path / "data", {"big": random_bytes(2 * MIB)})
+    made_by: list[str] = []
+
+    async def lost(request: Request) -> bytes | None:
+        if request.method != "POST" or "uploadId=" not in request.target:
+            return None
+        made_by.append(request.target.partition("uploadId=")[2])
+        await FaultyProxy._forward(proxy, request)
+        return _error(503, "SlowDown")
+
+    def told(request: Request, value: str) -> str:
+        if request.method != "HEAD" or not made_by:
+            return value
+        # With the line that says which upload made the object, as the service has it.
+        return f"{int(value) ^ is_other}\r\nx-obs-uploadid: {made_by[-1]}"
+
+    async with between(lab) as (proxy, plane), working(home, plane) as engine:
+        proxy.before, proxy.told = lost, told
+        row = await done(engine, upload(local, bucket), patience_s=0.3)
+        assert made_by and row.is_verified is not is_other, row.error
+        assert row.state is (TransferState.FAILED if is_other else TransferState.DONE)
+
+
 async def test_what_changes_on_the_way_is_sent_again(
     lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path
 ) -> None:

@@ -272,8 +272,10 @@ class MultipartUploads(Objects):
         made_by = answer.headers.get(f"{self.account.prefix}uploadid", "")
         length = answer.headers.get("content-length", "")
         is_same = length == str(sum(part.size_bytes for part in parts)) and etag == etag_of(parts)
-        is_same = is_same and not self._other_crc64(answer, parts)
-        return self._stored(answer, etag) if made_by == upload_id or is_same else None
+        problem = self._other_crc64(answer, parts)
+        if made_by == upload_id and problem:
+            raise damaged(self.account.refusal(answer, problem), str(target))
+        return self._stored(answer, etag) if made_by == upload_id or (is_same and not problem) else None
 
     def _check_whole(self, answer: Answered, etag: str, parts: Sequence[Part], target: ObjectPath) -> None:
         if problem := self._other_crc64(answer, parts):

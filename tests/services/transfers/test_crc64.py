@@ -178,7 +178,13 @@ async def test_without_an_echo_the_md5_of_a_part_is_the_proof(
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST"])
-@pytest.mark.parametrize("refusal", [(400, "InvalidRequest"), (400, "InvalidArgument"), (501, "NotImplemented")])
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (400, "InvalidRequest"), (400, "InvalidArgument"), (501, "NotImplemented"), (400, "BadRequest"),
+        (400, "XAmzContentChecksumUnknown"), (400, "BadDigest"),
+    ],
+)  # fmt: skip
 async def test_a_service_that_refuses_the_header_is_asked_without_it(
     lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path, refusal: tuple[int, str], method: str
 ) -> None:
@@ -195,6 +201,9 @@ async def test_a_service_that_refuses_the_header_is_asked_without_it(
         row = await done(engine, upload(local, bucket))
         assert row.is_verified, row.error
         assert all(one.status == 200 for one in proxy.parts) is (method == "POST")
+        refused_parts = [one.query for one in proxy.parts if one.status != 200]
+        assert len(refused_parts) == len(set(refused_parts)), "each is refused once"
+        assert len(proxy.parts) == 8 + len(refused_parts), "and nothing else goes twice"
     assert in_bucket(lab, below(bucket, "big")) == content
 
 

@@ -305,7 +305,8 @@ class Sides:
         lines = await lines_there(self._plane, source) if source is not None else []
         if isinstance(folder, ObjectPath):
             lines += await lines_there(self._plane, folder)
-            self._ignored = IgnoreRules([*lines, *rules.ignore], rules.filters)
+            said = [*lines, *rules.ignore]
+            self._ignored = await self._disk.run(lambda _: IgnoreRules(said, rules.filters))
         else:
             place = folder
             self._ignored = await self._disk.run(lambda _: rules_of(place, rules.ignore, rules.filters, before=lines))

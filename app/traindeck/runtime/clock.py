@@ -16,6 +16,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(2262, 1, 1, tzinfo=UTC)
 _LATEST_NS = int(LATEST.timestamp()) * 10**9
+_FIRST_FILE_NS = -11_644_473_600 * 10**9  # 1601, when the time of Windows begins
 _LONGEST_DATE = 64
 
 Clock = Callable[[], datetime]
@@ -43,8 +44,8 @@ def clamped(moment: datetime) -> datetime:
 
 
 def clamped_ns(nanoseconds: int) -> int:
-    """Return the time of a file within the same years; never 0, which is no time at all."""
-    return min(max(nanoseconds, 1), _LATEST_NS)
+    """Return the time of a file within the years that every file system and database can hold."""
+    return min(max(nanoseconds, _FIRST_FILE_NS), _LATEST_NS)
 
 
 def moment_at(seconds: float) -> datetime:

@@ -15,6 +15,7 @@ from traindeck.domain.transfers.records import Item
 from traindeck.runtime.clock import LATEST
 from traindeck.runtime.files import file_stamp
 from traindeck.services.transfers.bodies import looks_same, seen
+from traindeck.services.transfers.local_tree import kept_link
 
 FAR_SECONDS = {
     "of 2262": 9_223_372_036, "of 2263": 9_300_000_000, "of 2400": 13_569_465_600, "of 1950": -631_152_000,
@@ -55,6 +56,8 @@ def test_a_folder_of_impossible_times_goes_up_and_comes_back(
             name: name.encode() for name in (*FAR_SECONDS, "plain")
         }
     assert 0 < (tmp_path / "synced" / "of 2400").stat().st_mtime <= LATEST.timestamp()
+    for name in ("of 1950", "of 1970"):
+        assert (tmp_path / "synced" / name).stat().st_mtime_ns == FAR_SECONDS[name] * 10**9
 
 
 def test_an_inode_of_64_bits_is_kept_as_63() -> None:
@@ -62,6 +65,15 @@ def test_an_inode_of_64_bits_is_kept_as_63() -> None:
         found = os.stat_result((0o100644, inode, 1, 1, 0, 0, 5, 0, 0, 0), {"st_mtime_ns": 2**63})
         assert 0 <= file_stamp(found)[2] < 2**63
         assert looks_same(found, seen(Item("k", "k", 0, 0, 0), found))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs the right to make links")
+def test_a_link_of_an_impossible_time_is_kept_as_a_database_holds_it(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("there")
+    far_ns = 13_569_465_600 * 10**9
+    os.utime(link, ns=(far_ns, far_ns), follow_symlinks=False)
+    assert kept_link(link, "link").modified_ns <= LATEST.timestamp() * 10**9
 
 
 class Dated(FaultyProxy):
@@ -123,4 +135,4 @@ def test_a_file_that_an_object_says_to_be_of_an_impossible_time_comes_down(
             place = tmp_path / f"down {number}"
             for _ in range(2):
                 asking(traindeck, lab, proxy)("obs", "sync", "obs://kept/in/", place, "--keep-times", "-y")
-            assert (place / "a").read_bytes() == b"a" and (place / "a").stat().st_mtime > 0
+            assert (place / "a").read_bytes() == b"a" and (place / "a").stat().st_mtime <= LATEST.timestamp()

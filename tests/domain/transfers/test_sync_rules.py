@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from traindeck.domain.errors import InvalidInput
 from traindeck.domain.transfers.orders import CompareBy
 from traindeck.domain.transfers.records import Known
 from traindeck.domain.transfers.sync_rules import (
@@ -116,6 +117,12 @@ def test_ignored_names_are_ignored_on_both_sides() -> None:
     assert rules.leaves_out_below("cache/x/y.txt")
     assert not rules.leaves_out_below("x/y.txt")
     assert not IgnoreRules([]).leaves_out_below("anything")
+
+
+@pytest.mark.parametrize("lines", [["*.tmp", "[[:foo:]]"], [f"name{number}" for number in range(12_000)]])
+def test_rules_that_cannot_be_used_are_refused_in_words(lines: list[str]) -> None:
+    with pytest.raises(InvalidInput, match=r"cannot be used|too many rules"):
+        IgnoreRules(lines)
 
 
 def test_a_name_that_is_not_utf_8_is_held_against_the_rules() -> None:

@@ -107,6 +107,30 @@ async def test_what_was_changed_here_changes_the_objects_that_it_came_from(
     assert shelf.content(BUCKET, "to/") == expected
 
 
+@pytest.mark.parametrize("by", CompareBy)
+async def test_a_mark_stays_good_after_what_was_in_the_way_is_gone(
+    shelf: ObjectShelf, home: Path, tmp_path: Path, system: System, by: CompareBy
+) -> None:
+    objects = {"a": b"object", "a/b": b"below", "a/c/": b"", "d/x": b"x", "d/x/y": b"deeper", "e": b"e"}
+    if system.folds_case:
+        objects |= {"F": b"large", "f": b"small"}
+    bucket, here = filled(shelf, objects), tmp_path / "here"
+    async with working(home, shelf) as engine:
+        await done(engine, download(bucket, here))
+        for gone in ("a", "d/x", "e", "F"):
+            if objects.pop(gone, None) is not None:
+                (here / gone).unlink()
+        first = await done(engine, upload(here, bucket, compare=by, delete=True))
+        assert first.removals == 3 + system.folds_case
+        again = await done(engine, upload(here, bucket, compare=by, delete=True))
+        assert (again.done_files, again.removals) == (0, 0)
+        new = next(file for file in here.rglob("b") if file.is_file()).with_name("new")
+        new.write_bytes(b"beside it")
+        await done(engine, upload(here, bucket, compare=by, delete=True))
+        await done(engine, upload(here, bucket))
+    assert shelf.content(BUCKET, "to/") == objects | {"a/new": b"beside it"}
+
+
 @pytest.mark.parametrize("moves", [False, True])
 async def test_what_is_copied_or_moved_back_replaces_the_originals(
     shelf: ObjectShelf, home: Path, tmp_path: Path, system: System, *, moves: bool

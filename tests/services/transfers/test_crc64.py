@@ -35,9 +35,11 @@ from traindeck.domain.storage.objects import ObjectPath
 from traindeck.domain.transfers.orders import CompareBy
 from traindeck.domain.transfers.records import ItemState, TransferState, WaitsFor
 from traindeck.runtime.crc import crc64
+from traindeck.services.storage.data_ports import ObjectHead
 from traindeck.services.storage.wire.account import WireAccount
 from traindeck.services.storage.wire.data_plane import DataPlane
 from traindeck.services.storage.wire.requests import crc64_in
+from traindeck.services.transfers.downloads import _verified_whole
 
 pytestmark = pytest.mark.usefixtures("small_parts", "soon")
 
@@ -178,7 +180,13 @@ async def test_without_an_echo_the_md5_of_a_part_is_the_proof(
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST"])
-@pytest.mark.parametrize("refusal", [(400, "InvalidRequest"), (400, "InvalidArgument"), (501, "NotImplemented")])
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (400, "InvalidRequest"), (400, "InvalidArgument"), (501, "NotImplemented"), (400, "BadRequest"),
+        (400, "XAmzContentChecksumUnknown"), (400, "BadDigest"),
+    ],
+)  # fmt: skip
 async def test_a_service_that_refuses_the_header_is_asked_without_it(
     lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path, refusal: tuple[int, str], method: str
 ) -> None:
@@ -195,6 +203,9 @@ async def test_a_service_that_refuses_the_header_is_asked_without_it(
         row = await done(engine, upload(local, bucket))
         assert row.is_verified, row.error
         assert all(one.status == 200 for one in proxy.parts) is (method == "POST")
+        refused_parts = [one.query for one in proxy.parts if one.status != 200]
+        assert len(refused_parts) == len(set(refused_parts)), "each is refused once"
+        assert len(proxy.parts) == 8 + len(refused_parts), "and nothing else goes twice"
     assert in_bucket(lab, below(bucket, "big")) == content
 
 
@@ -215,6 +226,33 @@ async def test_the_echo_of_the_whole_is_compared_as_well(
         proxy.told = lambda request, value: value if "partNumber" in request.target else str(int(value) ^ 1)
         row = await done(engine, upload(local, bucket), patience_s=0.3)
         assert (row.state, row.verified_files) == (TransferState.FAILED, 0)
+
+
+@pytest.mark.parametrize("is_other", [True, False])
+async def test_a_whole_whose_answer_was_lost_is_compared_too(
+    lab: LabProcess, bucket: ObjectPath, home: Path, tmp_path: Path, is_other: bool
+) -> None:
+    local = tree(tmp_path / "data", {"big": random_bytes(2 * MIB)})
+    made_by: list[str] = []
+
+    async def lost(request: Request) -> bytes | None:
+        if request.method != "POST" or "uploadId=" not in request.target:
+            return None
+        made_by.append(request.target.partition("uploadId=")[2])
+        await FaultyProxy._forward(proxy, request)
+        return _error(503, "SlowDown")
+
+    def told(request: Request, value: str) -> str:
+        if request.method != "HEAD" or not made_by:
+            return value
+        # With the line that says which upload made the object, as the service has it.
+        return f"{int(value) ^ is_other}\r\nx-obs-uploadid: {made_by[-1]}"
+
+    async with between(lab) as (proxy, plane), working(home, plane) as engine:
+        proxy.before, proxy.told = lost, told
+        row = await done(engine, upload(local, bucket), patience_s=0.3)
+        assert made_by and row.is_verified is not is_other, row.error
+        assert row.state is (TransferState.FAILED if is_other else TransferState.DONE)
 
 
 async def test_what_changes_on_the_way_is_sent_again(
@@ -411,3 +449,13 @@ def test_the_header_is_read_with_care() -> None:
 
     assert (told("0"), told("18446744073709551615"), told("18446744073709551616")) == (0, 2**64 - 1, None)
     assert [told(value) for value in ("", " 1", "1.0", "²", "٣", "-0", "1" * 10_000)] == [None] * 7
+
+
+def test_a_small_encrypted_object_is_held_against_its_crc() -> None:
+    """Its ETag may look like an MD5, and is none of the content."""
+
+    def head(checksum: int) -> ObjectHead:
+        return ObjectHead(below(ObjectPath("b", ""), "k"), 5, "0" * 32, None, is_encrypted=True, crc64=checksum)
+
+    assert _verified_whole(b"bytes", head(crc64(b"bytes"))) is True
+    assert _verified_whole(b"bytes", head(crc64(b"bytes") ^ 1)) is False

@@ -58,6 +58,11 @@ def local_part(part: str, system: System) -> str:
     return shown if _fits(shown, system) else _marked(shown, part, system)
 
 
+def marked_part(part: str, sign: str, system: System) -> str:
+    """What it is called where another name is in its way; `sign` is a slash for a folder."""
+    return _marked(local_part(part, system), part + sign, system)
+
+
 def may_be_changed(place: str) -> bool:
     """Whether a local name, or that of a folder above, looks like one that was changed."""
     return ("%" in place or "~" in place) and _CHANGED.search(place) is not None

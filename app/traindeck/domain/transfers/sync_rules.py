@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 DATA_IGNORE_FILE = ".traindeckignore"
+# Of much more no automaton can be made, and each name would take long.
+_MOST_RULES = 8_000
 
 # What file systems make of times: two seconds (FAT), one, a thousandth, a millionth, 100 ns (NTFS).
 _GRAINS_NS = (2_000_000_000, 1_000_000_000, 1_000_000, 1_000, 100)
@@ -27,15 +29,22 @@ _WRITTEN_NS = 1_000_000
 
 
 def ignore_spec(lines: Iterable[str]) -> GitIgnoreSpec:
-    """Rules as .gitignore writes them, matched in linear time; ValueError or re.error for a line that cannot be used.
+    """Rules as .gitignore writes them, matched in linear time; ValueError for lines that cannot be used.
 
     It takes names that are UTF-8: `utf8_name` makes them so.
     """
-    from pathspec import GitIgnoreSpec  # most transfers leave out nothing, and need not wait for it
+    import re2  # most transfers leave out nothing, and need not wait for it
+    from pathspec import GitIgnoreSpec
 
+    rules = list(lines)
+    if len(rules) > _MOST_RULES:
+        raise too_many_rules()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # about what a pattern may mean one day
-        return GitIgnoreSpec.from_lines(lines, backend="re2")
+        try:
+            return GitIgnoreSpec.from_lines(rules, backend="re2")
+        except (re.error, re2.error) as error:
+            raise ValueError(str(error)) from error
 
 
 class IgnoreRules:
@@ -75,8 +84,10 @@ class IgnoreRules:
 def _spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
     try:
         return ignore_spec(lines)
-    except (ValueError, re.error) as error:
+    except ValueError as error:
         wrong = next((line for line in lines if not can_be_used(line)), "")
+        if not wrong:
+            raise too_many_rules() from error
         raise InvalidInput(
             text("“{rule}” cannot be used to ignore names.", rule=wrong.strip()),
             text("Correct it in --ignore or in {file}; write it as in .gitignore.", file=DATA_IGNORE_FILE),
@@ -84,10 +95,17 @@ def _spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
         ) from error
 
 
+def too_many_rules() -> AppError:
+    return InvalidInput(
+        text("There are too many rules to ignore names."),
+        text("Use at most {most}: a rule such as *.tmp covers many files.", most=f"{_MOST_RULES:,}"),
+    )
+
+
 def can_be_used(line: str) -> bool:
     try:
         ignore_spec([line])
-    except (ValueError, re.error):
+    except ValueError:
         return False
     return True
 

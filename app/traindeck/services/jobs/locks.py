@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,9 @@ def _taken(lock: FileLock, path: Path) -> bool:
 
     with local_errors(path):
         our_folder(path.parent)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return False
-    return True
+        # Once more: who opens the file just before its holder removes it gets a lock without a name, which is no lock.
+        for _ in range(2):
+            with suppress(Timeout):
+                lock.acquire(timeout=0)
+                return True
+    return False

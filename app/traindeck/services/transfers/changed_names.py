@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from traindeck.domain.errors import AppError, Conflict
 from traindeck.domain.texts import text
-from traindeck.domain.transfers.local_names import is_possible_part, may_be_changed
+from traindeck.domain.transfers.local_names import (
+    System,
+    is_possible_part,
+    local_part,
+    marked_part,
+    may_be_changed,
+    plain_place,
+)
 from traindeck.domain.transfers.records import PROBLEM_SCHEME
 from traindeck.domain.transfers.sync_rules import Pair
 
@@ -25,9 +32,9 @@ class ChangedNames:
     Names sort differently on both sides, so what may have been changed waits until the whole listing went by.
     """
 
-    def __init__(self, placed: Callable[[NamedRow], str], *, folds_case: bool) -> None:
+    def __init__(self, placed: Callable[[NamedRow], str], system: System) -> None:
         self._placed = placed
-        self._folds_case = folds_case
+        self._system = system
         self._places: dict[str, str] = {}  # of changed names that were listed, and not paired yet
         self._rows: dict[str, NamedRow] = {}  # by their places
         self._folders: dict[str, str] = {}  # from their places to their names
@@ -44,10 +51,20 @@ class ChangedNames:
                         self._folders.update(_folders_above(place, one.name))
                 yield batch
 
-    async def read(self, listing: AsyncGenerator[list[NamedRow], None]) -> None:
-        """Note which names are others here, where nothing is compared."""
-        async for batch in self.listed(listing):
-            self.certain([Pair(None, one) for one in batch])
+    def look_for_marked(self, root: Path, rows: Sequence[NamedRow]) -> None:
+        """Find objects whose files kept a mark, though what was in their way is gone from the listing; blocks."""
+        known: dict[str, bool] = {}
+
+        def is_there(place: str) -> bool:
+            if place not in known:
+                known[place] = os.path.lexists(root / place)
+            return known[place]
+
+        for row in rows:
+            place = self._places.get(row.name) or plain_place(row.name, self._system)
+            if not is_there(place) and (marked := _marked_place(row, self._system, is_there)):
+                self._places[row.name] = marked
+                self._folders.update(_folders_above(marked, row.name))
 
     def certain(self, pairs: Sequence[LocalPair]) -> list[LocalPair]:
         """What has its own name; the rest waits to be `settled`."""
@@ -95,7 +112,7 @@ class ChangedNames:
 
     def _has_file(self, root: Path, name: str) -> bool:
         """Whether there is a file with the object's own name; without case that would be any of them."""
-        if self._folds_case or not all(map(is_possible_part, name.split("/"))):
+        if self._system.folds_case or not all(map(is_possible_part, name.split("/"))):
             return False
         return os.path.lexists(root / name)
 
@@ -107,6 +124,25 @@ class ChangedNames:
             if folder is not None:
                 return "/".join((folder, *parts[count:]))
         return place
+
+
+def _marked_place(one: NamedRow, system: System, is_there: Callable[[str], bool]) -> str:
+    """Where its file stands, if it or a folder above has a mark; empty: nowhere."""
+    *folders, name = one.name.split("/")
+    above = {"": False}  # each with whether there is a mark in it
+    for part in folders:
+        marked = {f"{place}{marked_part(part, '/', system)}/": True for place in above}
+        plain = {f"{place}{local_part(part, system)}/": has_mark for place, has_mark in above.items()}
+        above = plain | {place: True for place in marked if is_there(place)}
+    for place, has_mark in above.items():
+        if not name and not one.row.size_bytes:  # a marker of a folder
+            ends = [(place, has_mark)]
+        else:
+            ends = [(place + local_part(name, system), has_mark), (place + marked_part(name, "", system), True)]
+        for end, is_marked in ends:
+            if is_marked and is_there(end):
+                return end
+    return ""
 
 
 def _folders_above(place: str, name: str) -> Iterator[tuple[str, str]]:

@@ -378,7 +378,7 @@ def settle(active: ActiveTransfer, place: str | Path, found: ObjectHead) -> None
 
 def _verified_whole(content: bytes, found: ObjectHead) -> bool | None:
     """None: nobody says what it should be."""
-    if found.crc64 is not None and not is_plain_md5(found.etag):
+    if found.crc64 is not None and (found.is_encrypted or not is_plain_md5(found.etag)):
         return crc64(content) == found.crc64
     if size := part_layout(found):
         parts = [md5(content[at : at + size]).digest() for at in range(0, len(content), size)]

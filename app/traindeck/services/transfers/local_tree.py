@@ -183,7 +183,8 @@ def kept_link(place: Path, name: str) -> LocalEntry:
         return LocalEntry(name, problem=local_error(error, place))
     except UnicodeEncodeError as error:
         return LocalEntry(name, problem=_not_utf8(str(place), str(error)))
-    return LocalEntry(name, size_bytes, found.st_mtime_ns, found.st_ino, link=leads_to)
+    _, modified_ns, inode = file_stamp(found)
+    return LocalEntry(name, size_bytes, modified_ns, inode, link=leads_to)
 
 
 def leads_to_of(place: Path) -> str:

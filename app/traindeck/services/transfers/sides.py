@@ -98,13 +98,26 @@ class Sides:
         changed = self._changed_names()
         async with aclosing(changed.listed(self._listing(folder) if is_compared else _nothing())) as listing:
             async for pairs in paired(self.local(source), listing):
+                await self._look_for_marked(changed, source, [pair.right for pair in pairs if pair.left is None])
                 if certain := changed.certain(pairs):
                     yield certain, folder.key.__add__
         if not is_compared and changed.has_entries:
-            with suppress(AccessRefused):  # keys that may only write
-                await changed.read(self._listing(folder))
+            await self._read_names(changed, source, folder)
         async for pairs, keys in self._settled(changed, source, folder):
             yield [pair for pair in pairs if pair.left or is_compared], keys.__getitem__
+
+    async def _read_names(self, changed: ChangedNames, root: Path, folder: ObjectPath) -> None:
+        """Note which names are others here, where nothing is compared."""
+        with suppress(AccessRefused):  # keys that may only write
+            async with aclosing(changed.listed(self._listing(folder))) as listing:
+                async for batch in listing:
+                    await self._look_for_marked(changed, root, batch)
+                    changed.certain([Pair(None, one) for one in batch])
+
+    async def _look_for_marked(self, changed: ChangedNames, root: Path, rows: Sequence[NamedRow | None]) -> None:
+        missing = [one for one in rows if one is not None and not self._ignored.leaves_out_below(one.name)]
+        if missing:
+            await self._disk.run(lambda _: changed.look_for_marked(root, missing))
 
     async def _settled(
         self, changed: ChangedNames, root: Path, folder: ObjectPath
@@ -125,7 +138,7 @@ class Sides:
             place = self._placed(names, listed)
             return place + LINK_ENDING if self._order.is_of_link(listed.name) else place
 
-        return ChangedNames(placed, folds_case=self.system.folds_case)
+        return ChangedNames(placed, self.system)
 
     async def _joined(self, folder: ObjectPath, name: str) -> ObjectPath:
         """Where one file goes in a folder: to the object that it came from, if its name was changed for this system."""
@@ -168,8 +181,7 @@ class Sides:
             except AppError as error:
                 yield [(LocalEntry(old, problem=error, is_gap=True), into.key)]
             if changed.has_entries:
-                with suppress(AccessRefused):  # keys that may only write
-                    await changed.read(self._listing(into))
+                await self._read_names(changed, source / old, into)
             async for pairs, keys in self._settled(changed, source / old, into):
                 yield [_below(old, pair.left, keys[pair.left.name]) for pair in pairs if pair.left]
 
@@ -293,7 +305,8 @@ class Sides:
         lines = await lines_there(self._plane, source) if source is not None else []
         if isinstance(folder, ObjectPath):
             lines += await lines_there(self._plane, folder)
-            self._ignored = IgnoreRules([*lines, *rules.ignore], rules.filters)
+            said = [*lines, *rules.ignore]
+            self._ignored = await self._disk.run(lambda _: IgnoreRules(said, rules.filters))
         else:
             place = folder
             self._ignored = await self._disk.run(lambda _: rules_of(place, rules.ignore, rules.filters, before=lines))

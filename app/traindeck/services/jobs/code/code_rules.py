@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from traindeck.domain.storage.objects import size_words
 from traindeck.domain.texts import Text, text
 from traindeck.domain.transfers.name_filter import utf8_name
-from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, can_be_used, ignore_spec
+from traindeck.domain.transfers.sync_rules import DATA_IGNORE_FILE, can_be_used, ignore_spec, too_many_rules
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -144,7 +144,10 @@ def _layer(
     source: RuleSource, lines: Sequence[str], folder: str = "", file: str = ""
 ) -> tuple[_Layer, tuple[IgnoreRule, ...]]:
     good = [line if can_be_used(line) else "" for line in lines]
-    spec = ignore_spec(good)
+    try:
+        spec = ignore_spec(good)
+    except ValueError as error:  # each of them can be used, but not all together
+        raise too_many_rules() from error
     bad = tuple(
         IgnoreRule(source, line.strip(), file, number if file else 0)
         for number, (line, kept) in enumerate(zip(lines, good, strict=True), start=1)

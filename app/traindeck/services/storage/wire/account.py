@@ -76,6 +76,8 @@ class WireAccount(Endpoint):
         self._last_date = "", 0.0
         self.tells_crc64 = True
         """Until an answer to a part that was sent with its CRC-64 does not repeat it."""
+        self.has_told_crc64 = False
+        """Whether it has repeated one: until then its CRC-64 may be made in another way than ours."""
 
     @property
     def clock_ahead_s(self) -> float | None:

@@ -160,7 +160,7 @@ class PackPlanner:
     async def _objects(self) -> AsyncIterator[list[Member | LocalEntry]]:
         rules, folder, plane = self.order.rules, self.order.remote_source.as_folder(), await self.plane()
         lines = await lines_there(plane, folder) if rules.has_ignore_files else []
-        ignored = IgnoreRules([*lines, *rules.ignore], rules.filters)
+        ignored = await self.disk.run(lambda _: IgnoreRules([*lines, *rules.ignore], rules.filters))
         async with aclosing(pages_ahead(plane, folder)) as pages:
             async for rows in pages:
                 named = [(row.key[len(folder.key) :], row) for row in rows]

@@ -86,6 +86,8 @@ class ObsAccount(Endpoint):
 
         async def attempt() -> Any:
             nonlocal is_clock_set
+            # Another request may set the clock before this one is answered.
+            signed_ahead_s = self._client.clock_ahead_s if self._client is not None else 0.0
             try:
                 async with asyncio.timeout(bounds.ANSWER_S):
                     answer = await self._calls.run(lambda token: self._in_worker(request, token))
@@ -95,10 +97,9 @@ class ObsAccount(Endpoint):
             if answer.status < 300 or answer.errorCode in fine:
                 return answer
             refusal = self.refusal(answer)
-            client = self._connected()
-            ahead_s = corrected_clock(refusal, client.clock_ahead_s)
+            ahead_s = corrected_clock(refusal, signed_ahead_s)
             if ahead_s is not None and not is_clock_set:
-                client.clock_ahead_s, is_clock_set = ahead_s, True
+                self._connected().clock_ahead_s, is_clock_set = ahead_s, True
                 return await attempt()
             raise obs_error(refusal, place)
 

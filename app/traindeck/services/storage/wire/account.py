@@ -171,6 +171,8 @@ class WireAccount(Endpoint):
             return self._head(request, server, in_full)
 
         for is_last in (False, True):
+            # Another request may set the clock before this one is answered.
+            signed_ahead_s = self._signer.clock_ahead_s
             try:
                 answer = await self._pool.exchange(
                     server, request.method, head, request.body, request.take, request.counted
@@ -178,7 +180,7 @@ class WireAccount(Endpoint):
             except (NotReached, LineBroken) as error:
                 raise self._trouble(error) from None
             self._last_date = answer.headers.get("date", ""), time.time()
-            if is_last or answer.status != 403 or not self._is_clock_set(answer):
+            if is_last or answer.status != 403 or not self._is_clock_set(answer, signed_ahead_s):
                 break
         if self.service.proxy and self._is_of_proxy(request, answer):
             raise ProxyRefused(answer.status)
@@ -220,9 +222,9 @@ class WireAccount(Endpoint):
             raise no_place(ascii(str(request.path)))
         return f"{request.method} {where} HTTP/1.1\r\n{lines}{to_proxy}{_ALWAYS}".encode("latin-1")
 
-    def _is_clock_set(self, answer: Answered) -> bool:
+    def _is_clock_set(self, answer: Answered, signed_ahead_s: float) -> bool:
         """The service says our time is wrong and which is right: it is worth signing once more."""
-        ahead_s = corrected_clock(self.refusal(answer), self._signer.clock_ahead_s)
+        ahead_s = corrected_clock(self.refusal(answer), signed_ahead_s)
         if ahead_s is not None:
             self._signer.clock_ahead_s = ahead_s
         return ahead_s is not None

@@ -136,6 +136,10 @@ class ServiceTrouble(AppError):
         self.retry_after_s = retry_after_s
 
 
+class Corrupted(ServiceTrouble):
+    """What arrived is not what was sent."""
+
+
 class Unreachable(ServiceTrouble):
     pass
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from traindeck.domain.errors import (
     AppError,
     Conflict,
+    Corrupted,
     InvalidInput,
     LedAway,
     NoBucket,
@@ -59,7 +60,7 @@ _missing = Refusal(NotFound,
     text("“{place}” does not exist."),
     text("Check the spelling; names in OBS are case-sensitive."))
 # What arrived is not what was sent; the service threw it away, or we did.
-damaged = Refusal(ServiceTrouble,
+damaged = Refusal(Corrupted,
     text("“{place}” was corrupted in transit."),
     text("Nothing was stored. Try again. If it happens often, check the network."))
 not_asked_for = Refusal(NotUnderstood,

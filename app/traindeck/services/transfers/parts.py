@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from traindeck.domain.errors import AppError, Conflict, InvalidInput, NotFound, NotOffered, Occupied
+from traindeck.domain.errors import AppError, Conflict, Corrupted, InvalidInput, NotFound, NotOffered, Occupied
 from traindeck.domain.storage.objects import MD5_NAME, MODE_NAME, TIME_NAME, ObjectPath
 from traindeck.domain.transfers.object_limits import part_count
 from traindeck.domain.transfers.records import Item, ItemState, SentPart
@@ -25,7 +25,7 @@ from traindeck.services.transfers.bodies import (
     stretch,
 )
 from traindeck.services.transfers.comparing import Match, matched
-from traindeck.services.transfers.digests import all_digests
+from traindeck.services.transfers.digests import all_digests, damaged
 from traindeck.services.transfers.orphans import remove_orphans, target_of
 from traindeck.services.transfers.ready import Unit
 
@@ -137,15 +137,18 @@ class InParts(ABC):
         except Occupied:
             await self.drop()
             self.active.ended(self.item, ItemState.KEPT)
+        except Corrupted:
+            # All parts were proven, so waiting changes nothing, and each time costs the whole file.
+            await self._begin_again(damaged(self.item.name))
         else:
             if not is_over:
                 await self._begin_again()
 
-    async def _begin_again(self) -> None:
+    async def _begin_again(self, error: AppError | None = None) -> None:
         await self.drop()
         self._changes += 1
         if self._changes >= CHANGED_TRIES:
-            raise self.given_up()
+            raise error or self.given_up()
         self.active.add(self.first_unit())
 
 

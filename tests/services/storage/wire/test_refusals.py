@@ -9,6 +9,7 @@ from support.stores.written import Line, WrittenServer
 from traindeck.domain.errors import (
     AppError,
     Conflict,
+    Corrupted,
     InvalidInput,
     KeysRefused,
     LedAway,
@@ -34,7 +35,7 @@ ONCE, AGAIN = 1, retrying.TRIES
         (307, "", LedAway, ONCE),
         (400, "EntityTooLarge", InvalidInput, ONCE),
         (400, "InvalidArgument", InvalidInput, ONCE),
-        (400, "BadDigest", ServiceTrouble, AGAIN),
+        (400, "BadDigest", Corrupted, AGAIN),
         (400, "InvalidPart", Conflict, ONCE),
         (403, "AccessDenied", NoRight, ONCE),
         (403, "", NoRight, ONCE),

@@ -98,5 +98,14 @@ class BlockingCalls:
                 await over(future)
             raise
 
+    async def finish(self, call: Callable[[], None]) -> None:
+        """Await `call` in a worker to its end, also when cancelled."""
+        future = asyncio.wrap_future(self._pool.submit(call))
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await over(future)
+            raise
+
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)

@@ -23,8 +23,9 @@ async def held(path: Path, calls: BlockingCalls) -> AsyncIterator[bool]:
     try:
         yield await calls.run(lambda _: _taken(lock, path))
     finally:
-        # Also when cancelled while it was being taken; letting go does not wait.
-        let_go(lock)
+        # Also when cancelled while it was being taken. The file goes with it, which a slow disk may take long for.
+        if lock.is_locked:
+            await calls.finish(lambda: let_go(lock))
 
 
 def _taken(lock: FileLock, path: Path) -> bool:

@@ -67,6 +67,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # As a shell script starts what it puts into the background; every program of ours would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Qt reads the locale when the application object is made, and warns of one that is not UTF-8.
+    for name in ("LC_ALL", "LC_CTYPE", "LC_MESSAGES"):
+        os.environ.pop(name, None)
+    os.environ["LANG"] = "C.UTF-8"
     catalogues.compile_edited()
     examples.choose(is_whole="not long" not in str(config.option.markexpr))
     config.addinivalue_line("markers", f"limit(seconds): how long a coroutine test may take, else {LIMIT_S:.0f} s")

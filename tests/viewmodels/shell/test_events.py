@@ -179,6 +179,7 @@ async def test_the_end_of_a_run_that_no_window_saw_is_told_once_at_the_next_star
                 await records.add(run)
             async with start(tmp_path) as killed:
                 killed.runs.tell(a_run(RunState.RUNNING))
+                killed.runs.tell(replace(on_friday, state=RunState.RUNNING))
                 await killed.told()
                 await killed.store.add([event_of(state_notice(elsewhere), now)], 100)
             first = ["“bert-3” (run 3): Completed", "“bert-5” (run 5): Completed", "“bert” (run 1): Failed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from traindeck.store.runs import RunStore
 
 log = logging.getLogger(__name__)
+
+_DAY = timedelta(days=1)
 
 _KINDS = {
     SystemNotice.RUN_FINISHED: NewsKind.DONE,
@@ -56,16 +59,24 @@ class RunNews:
         self._stop_listening()
 
     async def catch_up(self, records: RunStore, events: EventStore) -> None:
-        """Announce runs that ended while no window was open, or while it looked for the cause of a failure."""
+        """Announce runs that ended while no window was open, or while it looked for the cause of a failure.
+
+        Runs that ended before the last event were seen then, unless a window followed them or it was within a day.
+        """
         now = utc_now()
         try:
             ended = [run for run in await records.since(now - LONG_AGO) if run.state.is_over]
             told = await events.marks([_name(run) for run in ended])
+            last = [event.at for event in await events.newest(1)]
         except AppError as error:
             log.warning("looking for what was not told: %s %s", error, error.detail)
             return
+        unseen_since = min([now - _DAY, *last])
         for run in reversed(ended):
-            if is_news(run, now) and run.state is not RunState.NOT_SENT and state_notice(run).mark not in told:
+            if not is_news(run, now) or run.state is RunState.NOT_SENT or state_notice(run).mark in told:
+                continue
+            followed = any(mark.startswith(f"{_name(run)} ") for mark in told)
+            if followed or (run.ended or run.created) >= unseen_since:
                 self._on_run(run)
 
     def flush(self) -> None:

@@ -61,6 +61,7 @@ _USERS_OWN = (
     "SSL_CERT_FILE",
 )
 _failed = pytest.StashKey[bool]()
+_was_qt = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -138,6 +139,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.fixturenames.append("loop")
             if "collected_on_ui_thread" not in item.fixturenames:
                 item.fixturenames.insert(0, "collected_on_ui_thread")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Widgets that an earlier test left as garbage go here: a worker thread that collects them would crash."""
+    is_qt = needs_qt(item)
+    if not is_qt and item.config.stash.get(_was_qt, False):
+        gc.collect()
+    item.config.stash[_was_qt] = is_qt
 
 
 @pytest.hookimpl(tryfirst=True)

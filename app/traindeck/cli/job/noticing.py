@@ -1,4 +1,4 @@
-"""What a command that follows a run tells without being asked, as the settings have it: hangs, NaN, a webhook."""
+"""Notifications of a command that follows a run, as set in the settings: hangs, NaN, a webhook."""
 
 from __future__ import annotations
 

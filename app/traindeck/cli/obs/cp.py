@@ -225,7 +225,7 @@ _Told = list[dict[str, str]]
 
 
 async def _moved(call: Call, core: DataCore, what: Order, source: Place) -> tuple[Transfer, _Told, _Told]:
-    """How it ended, with what was left out of it and what has other names, which are told either way."""
+    """Report the result, with files that were left out or renamed."""
     number = await core.transfers.begin(what)
     row, trouble = await to_its_end(call.output, core.transfers, number, _name(source))
     left_out, renamed = await tell_left_out(call, core, row), await tell_renamed(call, core, row)

@@ -34,7 +34,7 @@ async def sync(call: Call) -> int:
     async with call.data() as core:
         wanted = _order(call, core)
         core.transfers.set_rate(call.options.limit)
-        if call.options.dry_run:  # all of them are listed, and the limit is told with them
+        if call.options.dry_run:  # lists all of them, with the limit
             wanted = replace(wanted, rules=replace(wanted.rules, max_delete=sys.maxsize))
         with moving_shown(call.output, core.transfers, Path(call.options.source).name):
             row = await core.transfers.planned(wanted, is_preview=call.options.dry_run)

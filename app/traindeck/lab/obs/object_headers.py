@@ -211,7 +211,7 @@ def checksum_headers(incoming: IncomingBody) -> dict[str, str]:
 
 
 def crc64_header(request: ObsRequest, crc64: str) -> dict[str, str]:
-    """Of the whole object or part, whoever sent it, and whatever range of it is asked for."""
+    """Return the CRC-64 of the whole object or part, also for a range of it."""
     return {f"{request.dialect.value}checksum-crc64ecma": crc64} if crc64 else {}
 
 

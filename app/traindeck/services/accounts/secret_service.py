@@ -64,7 +64,7 @@ def _bus() -> DBusConnection:
         line = prep_socket(get_bus("SESSION"), timeout=CONNECT_S)
     except (KeyError, ConnectionError, ValueError) as error:
         raise SecretServiceNotAvailableException(str(error)) from error
-    in_use(line)  # so that nobody has to answer the dialog before the program can end
+    in_use(line)  # so that the program can end while the dialog is open
     try:
         bus = _Bus(line)
         add_match_rules(bus)

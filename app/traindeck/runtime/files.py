@@ -175,8 +175,8 @@ def alone_with(path: Path, limit_s: float, title: Text, hint: Text, ending: str 
 def let_go(lock: BaseFileLock) -> None:
     """Release a lock, if it is held, and remove its file first.
 
-    Only its holder may: a program that waited for this file gets a lock without a name, which FileLock throws away to begin
-    again. On Windows FileLock itself removes the file.
+    Only its holder may: a program that waited for this file gets a lock without a name, which FileLock throws away
+    to begin again. On Windows FileLock itself removes the file.
     """
     if lock.is_locked and os.name != "nt":
         with suppress(OSError):
